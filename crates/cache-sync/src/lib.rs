@@ -1,0 +1,1 @@
+//! Tier 2, the read-write cache: a view of the registry and its encoded pages.

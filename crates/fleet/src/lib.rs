@@ -1,0 +1,1 @@
+//! A load generator: simulated instances that register, renew, fetch and churn.

@@ -1,0 +1,1 @@
+//! All services of one node in one process.

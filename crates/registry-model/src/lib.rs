@@ -1,0 +1,1 @@
+//! The vocabulary and the rules of the registry: pure, without I/O, async or clocks.

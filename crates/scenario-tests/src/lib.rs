@@ -1,0 +1,1 @@
+//! Development only: whole nodes in one process, in every wiring.

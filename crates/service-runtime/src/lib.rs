@@ -1,0 +1,1 @@
+//! What every heureka process shares: settings, logs, metrics, gRPC assembly, ordered stop.

@@ -1,0 +1,1 @@
+//! Development only: a manual clock, builders, strategies, bounded waits.

@@ -1,0 +1,1 @@
+//! Eureka's REST documents: decoding, encoding, negotiation, paged payloads.
