@@ -1,1 +1,8 @@
-//! Development only: a manual clock, builders, strategies, bounded waits.
+//! Development only: a manual clock, builders, strategies, bounded waits. A dev-dependency of every crate but
+//! registry-model.
+
+mod clock;
+mod wait;
+
+pub use clock::ManualClock;
+pub use wait::{eventually, eventually_async};
