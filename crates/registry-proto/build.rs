@@ -9,6 +9,7 @@ const INSTANCE: &str = "heureka/types/v1/instance.proto";
 const SERVICES: [&str; 3] =
     ["heureka/types/v1/record.proto", "heureka/registry/v1/registry.proto", "heureka/cache/v1/cache.proto"];
 
+#[expect(clippy::disallowed_methods, reason = "a build script is told its folders through the environment")]
 fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from("../../proto");
     println!("cargo::rerun-if-changed={}", root.display());

@@ -13,10 +13,10 @@ pub use remote::{RemoteCache, RemoteRegistry};
 pub use services::{BoxStream, Cache, Registry};
 pub use status::to_status;
 
-#[expect(
+#[allow(
     missing_docs,
     clippy::all,
-    clippy::pedantic,
+    clippy::restriction,
     unused_qualifications,
     unreachable_pub,
     reason = "generated code"
