@@ -1,1 +1,17 @@
-//! Eureka's REST documents: decoding, encoding, negotiation, paged payloads.
+//! Eureka's REST documents: decoding, encoding, negotiation, paged payloads. Pure functions of bytes, without I/O or async.
+//! Called by cache-sync (pages), http-facade (negotiation, decoding, single instances); follows registry-model. Map: docs/ARCHITECTURE.md.
+
+mod decode;
+mod document;
+mod form;
+mod json_output;
+mod negotiate;
+mod pages;
+mod xml_names;
+mod xml_output;
+
+pub use decode::{DecodeError, decode_registration};
+pub use document::{Document, Extent, Nesting, Place, Run, encode_head, encode_instance, encode_page, encode_tail};
+pub use form::Form;
+pub use negotiate::{Unsupported, accepts_gzip, negotiate, request_form};
+pub use pages::{BadSplice, CorruptPage, Page, PageSplice, Payload};

@@ -1,0 +1,225 @@
+//! Documents as head, pages and tail: their bytes, joined with nothing between, are one document of Eureka's API.
+//! Called by cache-sync, which cuts a list of records into pages, and by http-facade for single instances.
+
+use crate::{Form, json_output, xml_output};
+use registry_model::{AppName, Record, StatusCounts};
+use std::borrow::Cow;
+
+/// A document that is written in pages: what its head and tail say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// All applications, some of them, or their changes: root `applications`.
+    Registry {
+        /// `versions__delta`: `1` for full lists, `-1` for VIPs, a counter for deltas.
+        version: i64,
+        /// What `apps__hashcode` counts.
+        hash: StatusCounts,
+    },
+    /// One application: root `application`.
+    Application {
+        /// Its name.
+        name: AppName,
+    },
+}
+
+impl Document {
+    /// How the pages of this document nest.
+    pub const fn nesting(&self) -> Nesting {
+        match self {
+            Self::Registry { .. } => Nesting::Registry,
+            Self::Application { .. } => Nesting::Application,
+        }
+    }
+}
+
+/// Whose child an instance is in a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Nesting {
+    /// Of an application, which is a child of the registry: pages open and close applications.
+    Registry,
+    /// Of the one application of the document: pages are instances and nothing else.
+    Application,
+}
+
+/// Where a page stands in its document; only separators depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// Right after the head.
+    First,
+    /// After another page.
+    Later,
+}
+
+/// Which part of an application a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// Its beginning; more follows in the next page.
+    Start,
+    /// Neither its beginning nor its end: all of a page in the middle of a large application.
+    Middle,
+    /// Its end.
+    End,
+}
+
+impl Extent {
+    pub(crate) const fn starts(self) -> bool {
+        match self {
+            Self::Whole | Self::Start => true,
+            Self::Middle | Self::End => false,
+        }
+    }
+
+    pub(crate) const fn ends(self) -> bool {
+        match self {
+            Self::Whole | Self::End => true,
+            Self::Start | Self::Middle => false,
+        }
+    }
+}
+
+/// Consecutive instances of one application within a page.
+///
+/// In a registry document the runs of an application are one [`Extent::Whole`], or a `Start`, any number of `Middle`s and an `End`;
+/// a `Start` has at least one record, and a `Whole` without any is left out, since no document shows an empty application.
+/// In an application document the extent says nothing and is [`Extent::Middle`] by convention.
+#[derive(Clone, Debug)]
+pub struct Run<'a, I> {
+    /// The application.
+    pub app: &'a AppName,
+    /// Its records, in document order.
+    pub records: I,
+    /// Which part of the application they are.
+    pub extent: Extent,
+}
+
+/// The document of one instance.
+pub fn encode_instance(form: Form, record: &Record) -> Vec<u8> {
+    let mut out = Vec::new();
+    match form {
+        Form::Json => json_output::instance_document(&mut out, record),
+        Form::Xml => xml_output::instance_document(&mut out, record),
+    }
+    out
+}
+
+/// What stands before the first page.
+pub fn encode_head(form: Form, document: &Document) -> Vec<u8> {
+    let mut out = Vec::new();
+    match form {
+        Form::Json => json_output::head(&mut out, document),
+        Form::Xml => xml_output::head(&mut out, document),
+    }
+    out
+}
+
+/// What stands after the last page.
+pub fn encode_tail(form: Form, document: &Document) -> Vec<u8> {
+    let tail = match (form, document.nesting()) {
+        (Form::Json, Nesting::Registry) => "]}}",
+        (Form::Json, Nesting::Application) => "]}}",
+        (Form::Xml, Nesting::Registry) => "\n</applications>",
+        (Form::Xml, Nesting::Application) => "\n</application>",
+    };
+    tail.as_bytes().to_vec()
+}
+
+/// One page: runs of instances.
+pub fn encode_page<'a, R, I>(form: Form, nesting: Nesting, place: Place, runs: R) -> Vec<u8>
+where
+    R: IntoIterator<Item = Run<'a, I>>,
+    I: IntoIterator<Item = &'a Record>,
+{
+    let mut out = Vec::new();
+    let mut place = place;
+    for run in runs {
+        let Run { app, records, extent } = run;
+        let mut records = records.into_iter();
+        let opens = match nesting {
+            Nesting::Registry => extent.starts(),
+            Nesting::Application => false,
+        };
+        let closes = match nesting {
+            Nesting::Registry => extent.ends(),
+            Nesting::Application => false,
+        };
+        if opens {
+            let Some(first) = records.next() else {
+                debug_assert_eq!(extent, Extent::Whole, "an application's start has at least one record");
+                continue;
+            };
+            match form {
+                Form::Json => {
+                    json_output::open_application(&mut out, place, app);
+                    json_output::instance(&mut out, first);
+                }
+                Form::Xml => {
+                    xml_output::open_application(&mut out, app);
+                    xml_output::instance(&mut out, nesting, first);
+                }
+            }
+            place = Place::Later;
+        }
+        for record in records {
+            match form {
+                Form::Json => {
+                    json_output::separate(&mut out, place);
+                    json_output::instance(&mut out, record);
+                }
+                Form::Xml => xml_output::instance(&mut out, nesting, record),
+            }
+            place = Place::Later;
+        }
+        if closes {
+            match form {
+                Form::Json => json_output::close_application(&mut out),
+                Form::Xml => xml_output::close_application(&mut out),
+            }
+        }
+    }
+    out
+}
+
+/// The class that Eureka's documents name for a data centre.
+pub(crate) const MARKER_CLASS: &str = "com.netflix.appinfo.InstanceInfo$DefaultDataCenterInfo";
+/// The class of Amazon's data centre.
+pub(crate) const AMAZON_CLASS: &str = "com.netflix.appinfo.AmazonInfo";
+/// The class that stands for metadata without entries.
+pub(crate) const EMPTY_MAP_CLASS: &str = "java.util.Collections$EmptyMap";
+
+/// Appends a text with the bytes that `must_escape` names handed, with what follows them, to `escape`, which says how many it took.
+///
+/// The first pass has no early exit on purpose: the compiler makes vector code of it, and nearly all texts have nothing to escape.
+pub(crate) fn push_escaped(
+    out: &mut Vec<u8>,
+    text: &str,
+    must_escape: impl Fn(u8) -> bool,
+    mut escape: impl FnMut(&mut Vec<u8>, &[u8]) -> usize,
+) {
+    let mut rest = text.as_bytes();
+    if !rest.iter().fold(false, |found, byte| found | must_escape(*byte)) {
+        out.extend_from_slice(rest);
+        return;
+    }
+    while let Some(at) = rest.iter().position(|byte| must_escape(*byte)) {
+        let (plain, special) = rest.split_at(at);
+        out.extend_from_slice(plain);
+        let taken = escape(out, special).max(1);
+        rest = special.get(taken..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+}
+
+/// Appends a number in decimal.
+pub(crate) fn push_number(out: &mut Vec<u8>, number: impl itoa::Integer) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// The hash code as text; nothing to allocate when there are no instances.
+pub(crate) fn hash_text(hash: &StatusCounts) -> Cow<'static, str> {
+    match hash.total() {
+        0 => Cow::Borrowed(""),
+        1.. => Cow::Owned(hash.to_string()),
+    }
+}

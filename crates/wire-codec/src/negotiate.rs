@@ -1,0 +1,132 @@
+//! What a client asks for and what it sends, from its headers. Called by http-facade for every read, so nothing here allocates.
+
+use crate::Form;
+
+/// A request body of a type that nobody reads: 415.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("content type is neither application/json nor application/xml in UTF-8")]
+pub struct Unsupported;
+
+/// Weights in thousandths, as HTTP writes them with up to three decimals.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Weight(u16);
+
+impl Weight {
+    const NONE: Self = Self(0);
+    const FULL: Self = Self(1000);
+
+    /// The weight that a list's element names; one that cannot be read counts as none given.
+    fn of(element: &str) -> Self {
+        parameter(element, "q").and_then(Self::parse).unwrap_or(Self::FULL)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+        let whole = match whole {
+            "" | "0" => 0,
+            "1" => 1000,
+            _ => return None,
+        };
+        if text.is_empty() || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let thousandths = decimals.bytes().zip([100, 10, 1]).map(|(digit, unit)| u16::from(digit - b'0') * unit);
+        Some(Self((whole + thousandths.sum::<u16>()).min(1000)))
+    }
+}
+
+/// How exactly a range names a type; the more exact one decides on it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Precision {
+    Anything,
+    AnyApplication,
+    Named,
+}
+
+/// What an `Accept` header says about one form.
+#[derive(Clone, Copy)]
+struct Offer {
+    form: Form,
+    weight: Weight,
+    precision: Precision,
+    position: usize,
+}
+
+/// The form of an answer: `Accept` decides by weight, then the type named more exactly, then the one named first; without a preference XML.
+/// `None` where neither is accepted: 406.
+pub fn negotiate(accept: Option<&str>) -> Option<Form> {
+    let accept = accept.map(str::trim).filter(|accept| !accept.is_empty());
+    let Some(accept) = accept else { return Some(Form::Xml) };
+    let offers = [offer(accept, Form::Xml), offer(accept, Form::Json)];
+    let mut best: Option<Offer> = None;
+    for offer in offers.into_iter().flatten().filter(|offer| offer.weight > Weight::NONE) {
+        let beats = |other: Offer| {
+            (offer.weight, offer.precision) > (other.weight, other.precision)
+                || (offer.weight, offer.precision) == (other.weight, other.precision) && offer.position < other.position
+        };
+        if best.is_none_or(beats) {
+            best = Some(offer);
+        }
+    }
+    best.map(|offer| offer.form)
+}
+
+/// What the most exact range that covers a form says about it.
+fn offer(accept: &str, form: Form) -> Option<Offer> {
+    let mut found: Option<Offer> = None;
+    for (position, element) in accept.split(',').enumerate() {
+        let range = head(element);
+        let precision = if range.eq_ignore_ascii_case(form.content_type()) {
+            Precision::Named
+        } else if range.eq_ignore_ascii_case("application/*") {
+            Precision::AnyApplication
+        } else if range == "*/*" || range == "*" {
+            Precision::Anything
+        } else {
+            continue;
+        };
+        let offer = Offer { form, weight: Weight::of(element), precision, position };
+        if found.is_none_or(|found| (offer.precision, offer.weight) > (found.precision, found.weight)) {
+            found = Some(offer);
+        }
+    }
+    found
+}
+
+/// The form of a request's body.
+///
+/// # Errors
+/// No type, another type, or a charset other than UTF-8 and ISO-8859-1.
+pub fn request_form(content_type: Option<&str>) -> Result<Form, Unsupported> {
+    let content_type = content_type.ok_or(Unsupported)?;
+    let charset = parameter(content_type, "charset");
+    let readable = charset
+        .is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8") || charset.eq_ignore_ascii_case("iso-8859-1"));
+    let named = Form::ALL.into_iter().find(|form| head(content_type).eq_ignore_ascii_case(form.content_type()));
+    named.filter(|_| readable).ok_or(Unsupported)
+}
+
+/// Whether an answer may be compressed with gzip: only if the client names `gzip`, `x-gzip` or `*`.
+pub fn accepts_gzip(accept_encoding: Option<&str>) -> bool {
+    let elements = || accept_encoding.unwrap_or_default().split(',');
+    let weight = |names: &[&str]| {
+        elements()
+            .filter(|element| names.iter().any(|name| head(element).eq_ignore_ascii_case(name)))
+            .map(Weight::of)
+            .max()
+    };
+    weight(&["gzip", "x-gzip"]).or_else(|| weight(&["*"])).is_some_and(|weight| weight > Weight::NONE)
+}
+
+/// An element without its parameters.
+fn head(element: &str) -> &str {
+    element.split(';').next().unwrap_or_default().trim()
+}
+
+/// A parameter's value without quotes.
+fn parameter<'a>(element: &'a str, name: &str) -> Option<&'a str> {
+    element.split(';').skip(1).find_map(|parameter| {
+        let (key, value) = parameter.split_once('=')?;
+        key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
+    })
+}
