@@ -21,7 +21,8 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::{Health, HealthServer};
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
-use crate::config::address::{Address, Connection, Listener};
+use crate::config::address::Address;
+use crate::listener::{Connection, Listener};
 use crate::operations;
 use crate::process::ProcessHandle;
 

@@ -5,6 +5,7 @@ pub mod backoff;
 pub mod clock;
 pub mod config;
 pub mod grpc;
+pub mod listener;
 pub mod metrics;
 pub mod operations;
 pub mod process;
@@ -12,7 +13,8 @@ pub mod telemetry;
 
 pub use backoff::Backoff;
 pub use clock::{SharedClock, SystemClock, Timers};
-pub use config::address::{Address, Connection, Listener};
+pub use config::address::Address;
 pub use config::{ConfigError, Sources, load, load_with};
+pub use listener::{Connection, Listener};
 pub use metrics::Metrics;
 pub use process::{Process, ProcessConfig, ProcessHandle, ReadyFlag};

@@ -125,3 +125,62 @@ impl Drop for Sleep {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{eventually, eventually_async};
+
+    #[test]
+    fn both_times_stand_still_until_they_are_moved() {
+        let clock = ManualClock::new();
+        let start = clock.mono();
+        assert_eq!(clock.unix(), UnixMillis(1_700_000_010_000));
+        assert_ne!(start, Mono::from_nanos(0));
+
+        let shared = clock.clone();
+        shared.advance(Duration::from_millis(1500));
+
+        assert_eq!((clock.mono(), clock.unix()), (shared.mono(), shared.unix()));
+        assert_eq!(clock.mono().saturating_since(start), Duration::from_millis(1500));
+        assert_eq!(clock.unix(), UnixMillis(1_700_000_011_500));
+        clock.set_unix(UnixMillis(5));
+        assert_eq!(clock.unix(), UnixMillis(5));
+    }
+
+    #[tokio::test]
+    async fn who_is_due_wakes_in_order_of_time_and_sees_the_new_time() {
+        let clock = ManualClock::new();
+        let start = clock.mono();
+        let woken = Arc::new(Mutex::new(Vec::new()));
+        for seconds in [3, 1, 2, 10] {
+            let (clock, woken) = (clock.clone(), Arc::clone(&woken));
+            tokio::spawn(async move {
+                clock.sleep(Duration::from_secs(seconds)).await;
+                woken.lock().push((seconds, clock.mono().saturating_since(start).as_secs()));
+            });
+        }
+        eventually("all sleep", || clock.sleepers() == 4).await;
+
+        clock.advance(Duration::from_secs(3));
+
+        eventually("three wake", || woken.lock().len() == 3).await;
+        assert_eq!(*woken.lock(), [(1, 3), (2, 3), (3, 3)]);
+        assert_eq!(clock.sleepers(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_deadline_in_the_past_does_not_sleep_and_a_dropped_sleep_is_forgotten() {
+        let clock = ManualClock::new();
+        clock.sleep_until(clock.mono()).await;
+
+        let mut sleep = clock.sleep(Duration::from_secs(1));
+        assert_eq!(clock.sleepers(), 0);
+        assert!(futures::poll!(&mut sleep).is_pending());
+        assert!(futures::poll!(&mut sleep).is_pending());
+        assert_eq!(clock.sleepers(), 1);
+        drop(sleep);
+        assert_eq!(clock.sleepers(), 0);
+        eventually_async("an awaited condition", async || true).await;
+    }
+}

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
+use super::print::is_secret;
 use super::{CONFIG_FLAG, ConfigError, Sources, VARIABLE_PREFIX, setting_args, variable_of};
 
 /// The layer that a default now comes from; settings that are not named here have the binary's own default.
@@ -136,7 +137,9 @@ fn refusal(command: &Command, name: &str, values: &[String]) -> Option<String> {
         | ErrorKind::TooManyValues
         | ErrorKind::TooFewValues
         | ErrorKind::WrongNumberOfValues
-        | ErrorKind::InvalidUtf8 => Some(reason_of(&error)),
+        | ErrorKind::InvalidUtf8 => {
+            Some(if is_secret(name) { "not a valid value".to_owned() } else { reason_of(&error) })
+        }
         _ => None,
     }
 }

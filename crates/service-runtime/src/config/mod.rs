@@ -100,6 +100,12 @@ pub fn load_with<S: clap::Parser>(
     customise: impl FnOnce(Command) -> Command,
 ) -> Result<S, ConfigError> {
     let command = with_own_flags(customise(S::command()));
+    // Help shows the binary's own defaults, and must be there above all when a file or a variable is wrong.
+    if let Err(error) = command.clone().try_get_matches_from(&sources.arguments)
+        && !error.use_stderr()
+    {
+        return Err(from_clap(error));
+    }
     let (command, origins) = layers::apply(command, sources)?;
     let matches = command.clone().try_get_matches_from(&sources.arguments).map_err(from_clap)?;
     if matches.get_flag(PRINT_FLAG) {

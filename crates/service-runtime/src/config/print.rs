@@ -9,7 +9,8 @@ use super::setting_args;
 /// A setting whose name holds one of these is not shown.
 const SECRET_WORDS: [&str; 3] = ["password", "secret", "token"];
 
-/// A line for every setting, sorted: `key = value  # where the value comes from`. Values are written as TOML.
+/// A line for every setting, sorted: `key = value  # where the value comes from`. A setting without a value
+/// shows none; texts are quoted as in the file.
 pub(super) fn settings(command: &Command, matches: &ArgMatches, origins: &Origins) -> String {
     let mut lines: Vec<_> = setting_args(command)
         .map(|(name, arg)| {
@@ -27,7 +28,8 @@ pub(super) fn settings(command: &Command, matches: &ArgMatches, origins: &Origin
     lines.concat()
 }
 
-fn is_secret(name: &str) -> bool {
+/// Whether a setting's value must not be shown.
+pub(super) fn is_secret(name: &str) -> bool {
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
