@@ -55,6 +55,7 @@ fn main() -> ExitCode {
             answers_and_mistakes_have_their_exit_codes();
             a_signal_stops_in_order_and_a_second_one_at_once();
             a_failed_task_ends_the_process_with_an_error_line();
+            println!("whole_process ... ok");
             ExitCode::SUCCESS
         }
     }

@@ -119,13 +119,12 @@ fn a_file_may_hold_strings_numbers_booleans_and_lists() {
 fn lists_are_separated_by_commas_or_repeated_and_replace_the_lower_layer() {
     let file = File::with("peers = 'x:1,y:2'");
     let config = ["--config", file.path()];
-    let cases: [(&[&str], &[(&str, &str)], &[&str]); 4] = [
-        (&[], &[], &["x:1", "y:2"]),
-        (&[], &[("HEUREKA_PEERS", "a:1,b:2")], &["a:1", "b:2"]),
-        (&["--peers", "c:1,d:2"], &[("HEUREKA_PEERS", "a:1")], &["c:1", "d:2"]),
-        (&["--peers", "c:1", "--peers", "d:2"], &[], &["c:1", "d:2"]),
-    ];
-    for (arguments, environment, expected) in cases {
+    for (arguments, environment, expected) in [
+        (&[][..], &[][..], ["x:1", "y:2"]),
+        (&[], &[("HEUREKA_PEERS", "a:1,b:2")], ["a:1", "b:2"]),
+        (&["--peers", "c:1,d:2"], &[("HEUREKA_PEERS", "a:1")], ["c:1", "d:2"]),
+        (&["--peers", "c:1", "--peers", "d:2"], &[], ["c:1", "d:2"]),
+    ] {
         assert_eq!(loaded(&[&config, arguments].concat(), environment).peers, expected);
     }
     let none = File::with("peers = []");

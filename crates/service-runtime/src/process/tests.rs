@@ -24,7 +24,7 @@ struct Requests(mpsc::Receiver<()>);
 impl StopRequests for Requests {
     async fn next(&mut self) {
         if self.0.recv().await.is_none() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
@@ -114,7 +114,7 @@ async fn what_still_runs_after_the_stop_timeout_is_dropped() {
     let witness = Dropped(Arc::clone(&dropped));
     process.spawn_short("hang", async move {
         let _witness = witness;
-        std::future::pending().await
+        std::future::pending::<()>().await;
     });
 
     process.stop().await;
