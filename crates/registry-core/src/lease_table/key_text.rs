@@ -1,0 +1,52 @@
+//! Application and id as one text inside the entry: comparing them costs no further cache miss.
+
+/// With this much room nearly every key fits, and what a renewal touches stays within two cache lines.
+const ROOM: usize = 78;
+
+/// The application's name, then the id, in one run of bytes.
+#[derive(Debug)]
+pub(super) enum KeyText {
+    /// In place.
+    Short { app: u8, whole: u8, bytes: [u8; ROOM] },
+    /// Too long for that.
+    Long { app: usize, bytes: Box<[u8]> },
+}
+
+impl KeyText {
+    pub(super) fn new(app: &str, id: &str) -> Self {
+        let joined = [app.as_bytes(), id.as_bytes()].concat();
+        let mut bytes = [0; ROOM];
+        match (u8::try_from(app.len()), u8::try_from(joined.len()), bytes.get_mut(..joined.len())) {
+            (Ok(app), Ok(whole), Some(place)) => {
+                place.copy_from_slice(&joined);
+                Self::Short { app, whole, bytes }
+            }
+            _ => Self::Long { app: app.len(), bytes: joined.into() },
+        }
+    }
+
+    pub(super) fn is(&self, app: &str, id: &str) -> bool {
+        let (app_length, bytes) = match self {
+            Self::Short { app, whole, bytes } => (usize::from(*app), bytes.get(..usize::from(*whole))),
+            Self::Long { app, bytes } => (*app, Some(&**bytes)),
+        };
+        bytes.and_then(|bytes| bytes.split_at_checked(app_length)) == Some((app.as_bytes(), id.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_only_itself_whatever_its_length() {
+        for length in [1, 10, 38, 39, 40, 77, 78, 79, 200, 300, 4096] {
+            let (app, id) = ("A".repeat(length), "b".repeat(length));
+            let text = KeyText::new(&app, &id);
+            assert!(text.is(&app, &id));
+            assert!(!text.is(&app, &format!("{id}b")));
+            assert!(!text.is(&format!("{app}b"), id.strip_prefix('b').unwrap()));
+            assert!(!text.is(&app, id.strip_prefix('b').unwrap()));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `RegistryService` as others see it: each method converts its message and calls the registry.
+//! Called by http-facade, cache-sync and replication-peer, in process or over gRPC.
+
+mod commands;
+mod queries;
+mod renewals;
+mod watch;
+
+use crate::{Config, Life, metrics::Metrics, registry::Registry};
+use registry_proto::{
+    BoxStream,
+    registry::{
+        CancelRequest, CancelResponse, GetInstanceRequest, GetInstanceResponse, RegisterRequest, RegisterResponse,
+        RenewBatchRequest, RenewBatchResponse, RenewRequest, RenewResponse, WatchRequest, WatchResponse,
+        registry_service_server::RegistryService,
+    },
+};
+use service_runtime::ProcessHandle;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status};
+
+/// Tier 1: the registry behind its interface.
+#[derive(Debug)]
+pub struct RegistryCore {
+    registry: Arc<Registry>,
+    /// Ends the watches when the process stops.
+    stopping: CancellationToken,
+}
+
+impl RegistryCore {
+    /// An empty registry, cold for as long as the settings say; it lives as long as the process.
+    pub fn start(config: &Config, life: Life, process: &ProcessHandle) -> Arc<Self> {
+        let metrics = process.metrics().register(Metrics::new);
+        let registry = Registry::new(life, config.change_log_capacity, config.lease_expiry, process.clock(), metrics);
+        let core = Arc::new(Self { registry: Arc::new(registry), stopping: process.stopping() });
+        if config.cold_start.is_zero() {
+            core.registry.become_warm();
+        } else {
+            let registry = Arc::clone(&core.registry);
+            let warm = process.clock().sleep(config.cold_start);
+            let stopping = process.stopping();
+            process.spawn_short("cold start", async move {
+                if stopping.run_until_cancelled(warm).await.is_some() {
+                    registry.become_warm();
+                    tracing::info!("the registry is complete");
+                }
+            });
+        }
+        core
+    }
+}
+
+#[tonic::async_trait]
+impl RegistryService for RegistryCore {
+    type WatchStream = BoxStream<WatchResponse>;
+
+    async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<RegisterResponse>, Status> {
+        commands::register(&self.registry, request.into_inner()).map(Response::new)
+    }
+
+    async fn renew(&self, request: Request<RenewRequest>) -> Result<Response<RenewResponse>, Status> {
+        Ok(Response::new(renewals::renew(&self.registry, request.get_ref())))
+    }
+
+    async fn renew_batch(&self, request: Request<RenewBatchRequest>) -> Result<Response<RenewBatchResponse>, Status> {
+        renewals::renew_batch(&self.registry, request.get_ref()).map(Response::new)
+    }
+
+    async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelResponse>, Status> {
+        Ok(Response::new(commands::cancel(&self.registry, request.get_ref())))
+    }
+
+    async fn get_instance(
+        &self,
+        request: Request<GetInstanceRequest>,
+    ) -> Result<Response<GetInstanceResponse>, Status> {
+        Ok(Response::new(queries::get_instance(&self.registry, request.get_ref())))
+    }
+
+    async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        Ok(Response::new(watch::stream(&self.registry, request.get_ref(), self.stopping.clone())))
+    }
+}

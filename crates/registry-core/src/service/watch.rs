@@ -1,0 +1,198 @@
+//! The change stream: a snapshot first where the log does not reach back, then changes. Called by cache-sync and peers.
+//!
+//! A watch has no task and no queue: it is a state machine that reads the log from its own place whenever it is polled. One
+//! that falls behind the log starts over with a snapshot; it slows nobody.
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    change_log::{Limit, Reading},
+    registry::Registry,
+    snapshot::{SnapshotParts, SnapshotStep},
+    watch_hub::Level,
+};
+use registry_model::{NodeId, Position, Revision};
+use registry_proto::{
+    BoxStream,
+    registry::{ChangeBatch, ResumeToken, WarmNotice, WatchRequest, WatchResponse, WatchStart, watch_response::Step},
+    types,
+};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tonic::Status;
+
+/// How much one message carries: far below the largest message, and quickly encoded.
+const CHANGES: Limit = Limit { messages: 512, bytes: PART_BYTES };
+const SNAPSHOT: Limit = Limit { messages: 1000, bytes: PART_BYTES };
+/// A little under 1 MiB, as sizes are estimates.
+const PART_BYTES: usize = 900 << 10;
+
+/// The stream of one watch; it ends when the process stops.
+pub(super) fn stream(
+    registry: &Arc<Registry>,
+    request: &WatchRequest,
+    stopping: CancellationToken,
+) -> BoxStream<WatchResponse> {
+    let watch = Watch::new(Arc::clone(registry), request);
+    let steps = futures::stream::unfold((watch, stopping), async |(mut watch, stopping)| {
+        // Asked first, so that a watch that always has something to send ends too.
+        if stopping.is_cancelled() {
+            return None;
+        }
+        let step = stopping.run_until_cancelled(watch.next()).await??;
+        Some((step, (watch, stopping)))
+    });
+    Box::pin(steps)
+}
+
+/// One watcher's place in the history.
+struct Watch {
+    registry: Arc<Registry>,
+    level: watch::Receiver<Level>,
+    recent: Duration,
+    told_warm: bool,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Nothing has been sent yet.
+    Starting(Option<ResumeToken>),
+    /// A snapshot is under way; changes go on from its revision.
+    Sending(Box<SnapshotParts>, Revision),
+    /// Everything up to this revision has been sent.
+    Following(Revision),
+}
+
+/// What there is to do for a watcher that follows.
+enum Next {
+    Send(Step),
+    StartOver,
+    Wait,
+}
+
+impl Watch {
+    fn new(registry: Arc<Registry>, request: &WatchRequest) -> Self {
+        registry.metrics().watches_started.inc();
+        Self {
+            level: registry.hub().follow(),
+            recent: Duration::from_millis(request.recent_ms),
+            told_warm: false,
+            stage: Stage::Starting(request.resume.clone()),
+            registry,
+        }
+    }
+
+    /// The next message. Safe to drop at any await: nothing has moved on by then.
+    async fn next(&mut self) -> Option<Result<WatchResponse, Status>> {
+        loop {
+            let step = match &mut self.stage {
+                Stage::Starting(resume) => {
+                    let resumed = resume.take().and_then(|resume| self.resumed(resume));
+                    match resumed {
+                        Some(position) => self.resume(position),
+                        None => match self.start_over().await {
+                            Ok(step) => step,
+                            Err(status) => return Some(Err(status)),
+                        },
+                    }
+                }
+                Stage::Sending(parts, revision) => match parts.next() {
+                    Some(SnapshotStep::Part(part)) => Step::Snapshot(part),
+                    Some(SnapshotStep::End(end)) => {
+                        self.stage = Stage::Following(*revision);
+                        Step::SnapshotEnd(end)
+                    }
+                    None => {
+                        self.stage = Stage::Following(*revision);
+                        continue;
+                    }
+                },
+                Stage::Following(revision) => {
+                    let revision = *revision;
+                    match self.after(revision) {
+                        Next::Send(step) => step,
+                        Next::StartOver => {
+                            self.stage = Stage::Starting(None);
+                            continue;
+                        }
+                        Next::Wait => {
+                            // The hub lives in the registry that this watch holds, so this does not fail.
+                            self.level.changed().await.ok()?;
+                            continue;
+                        }
+                    }
+                }
+            };
+            return Some(Ok(WatchResponse { step: Some(step) }));
+        }
+    }
+
+    /// The position to go on from, where the token is of this life and the log reaches back to it.
+    fn resumed(&self, resume: ResumeToken) -> Option<Position> {
+        let position = Position::from(resume.position?);
+        (NodeId(resume.node) == self.registry.life().node && self.registry.reaches(position)).then_some(position)
+    }
+
+    fn resume(&mut self, position: Position) -> Step {
+        // Warm only if it was so at that position: what was registered between is not known to the watcher yet.
+        self.told_warm = self.is_warm_at(position.revision);
+        self.stage = Stage::Following(position.revision);
+        Step::Start(self.start(position.revision, SnapshotFollows::No))
+    }
+
+    async fn start_over(&mut self) -> Result<Step, Status> {
+        let registry = Arc::clone(&self.registry);
+        let recent = self.recent;
+        // All leases are visited: more than an async thread should do in one go.
+        let snapshot = tokio::task::spawn_blocking(move || registry.snapshot(recent))
+            .await
+            .map_err(|error| Status::internal(format!("take a snapshot: {error}")))?;
+        let revision = snapshot.revision;
+        self.told_warm |= snapshot.warm;
+        self.stage = Stage::Sending(Box::new(SnapshotParts::of(snapshot, self.registry.expiry(), SNAPSHOT)), revision);
+        Ok(Step::Start(self.start(revision, SnapshotFollows::Yes)))
+    }
+
+    fn start(&self, revision: Revision, snapshot: SnapshotFollows) -> WatchStart {
+        WatchStart {
+            node: self.registry.life().node.0,
+            position: Some(types::Position::from(self.registry.position(revision))),
+            snapshot_follows: matches!(snapshot, SnapshotFollows::Yes),
+            warm: self.told_warm,
+        }
+    }
+
+    /// What follows `revision`. The level is marked as seen before the log is read, so nothing falls between the two.
+    fn after(&mut self, revision: Revision) -> Next {
+        self.level.mark_unchanged();
+        if !self.told_warm && self.is_warm_at(revision) {
+            self.told_warm = true;
+            return Next::Send(Step::Warm(WarmNotice {}));
+        }
+        let changes = match self.registry.changes_after(revision, CHANGES) {
+            Reading::Changes(changes) => changes,
+            Reading::OutOfReach => return Next::StartOver,
+        };
+        let Some(last) = changes.last() else { return Next::Wait };
+        let latest = Revision(last.revision);
+        self.stage = Stage::Following(latest);
+        Next::Send(Step::Changes(ChangeBatch { previous_revision: revision.0, revision: latest.0, changes }))
+    }
+
+    fn is_warm_at(&self, revision: Revision) -> bool {
+        self.registry.hub().level().warm_since.is_some_and(|since| revision >= since)
+    }
+}
+
+enum SnapshotFollows {
+    Yes,
+    No,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.registry.metrics().watches_ended.inc();
+    }
+}
