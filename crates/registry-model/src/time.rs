@@ -27,6 +27,14 @@ impl Mono {
     }
 }
 
+impl Mono {
+    /// This moment less `duration`, not before the start.
+    #[must_use]
+    pub fn saturating_sub(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
 impl Add<Duration> for Mono {
     type Output = Self;
 
@@ -42,6 +50,11 @@ pub struct UnixMillis(pub i64);
 impl UnixMillis {
     /// Zero, which Eureka's documents use for "not yet".
     pub const NEVER: Self = Self(0);
+
+    /// The time that has passed since `earlier`; zero if `earlier` is later.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or_default())
+    }
 }
 
 impl Add<Duration> for UnixMillis {

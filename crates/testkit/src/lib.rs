@@ -2,6 +2,7 @@
 //! registry-model.
 
 mod clock;
+pub mod instances;
 mod wait;
 
 pub use clock::ManualClock;

@@ -1,0 +1,166 @@
+//! What changed lately: one entry per instance, retained by time. Owned by `view_state`.
+
+use crate::{
+    leaf::Entry,
+    paged_list::{Edit, PagedList},
+};
+use registry_model::{ActionType, InstanceKey, Mono, Record};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, VecDeque},
+    time::Duration,
+};
+
+/// An entry of the delta.
+///
+/// Within an application the present instances come first, by their last change, then the removed ones: the Java client applies entries in
+/// their order and forgets an application whose last instance goes, so a removal before an addition would lose the latter (B55).
+#[derive(Clone, Debug)]
+pub(crate) struct Changed {
+    record: Record,
+    size: u32,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    presence: Presence,
+    /// Grows with each change.
+    order: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Presence {
+    Present,
+    Removed,
+}
+
+impl Entry for Changed {
+    fn record(&self) -> &Record {
+        &self.record
+    }
+
+    fn size(&self) -> usize {
+        self.size as usize
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        self.app().cmp(other.app()).then(self.place.cmp(&other.place))
+    }
+}
+
+/// The delta.
+#[derive(Debug, Default)]
+pub(crate) struct Delta {
+    list: PagedList<Changed>,
+    latest: HashMap<InstanceKey, Changed>,
+    /// Every change in the order of its arrival; superseded ones are passed over when they leave.
+    arrivals: VecDeque<(Mono, InstanceKey, u64)>,
+    order: u64,
+}
+
+impl Delta {
+    /// The entries in document order.
+    pub(crate) const fn list(&self) -> &PagedList<Changed> {
+        &self.list
+    }
+
+    /// Takes changes in their order, as of `at`.
+    pub(crate) fn add(&mut self, records: impl IntoIterator<Item = (Record, Mono)>) {
+        let mut edits = Vec::new();
+        for (record, at) in records {
+            self.order += 1;
+            let presence = match record.instance.action {
+                ActionType::Added | ActionType::Modified => Presence::Present,
+                ActionType::Deleted => Presence::Removed,
+            };
+            let size = u32::try_from(record.instance.approximate_size()).unwrap_or(u32::MAX);
+            let key = record.key().clone();
+            let entry = Changed { record, size, place: Place { presence, order: self.order } };
+            self.arrivals.push_back((at, key.clone(), self.order));
+            if let Some(old) = self.latest.insert(key, entry.clone()) {
+                edits.push(Edit::Remove(old));
+            }
+            edits.push(Edit::Put(entry));
+        }
+        self.list.edit(edits);
+    }
+
+    /// Drops what is older than the retention: strictly, as Eureka's retention job does.
+    pub(crate) fn drop_older(&mut self, retention: Duration, now: Mono) {
+        let mut edits = Vec::new();
+        while self.arrivals.front().is_some_and(|(at, ..)| now.saturating_since(*at) > retention) {
+            let Some((_, key, order)) = self.arrivals.pop_front() else { break };
+            if self.latest.get(&key).is_some_and(|entry| entry.place.order == order)
+                && let Some(entry) = self.latest.remove(&key)
+            {
+                edits.push(Edit::Remove(entry));
+            }
+        }
+        self.list.edit(edits);
+        if self.latest.is_empty() {
+            // A mass start must not hold its memory for ever.
+            self.latest = HashMap::new();
+            self.arrivals = VecDeque::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use testkit::instances::{instance, record};
+
+    fn at(seconds: u64) -> Mono {
+        Mono::from_nanos(seconds * 1_000_000_000)
+    }
+
+    fn change(app: &str, id: &str, action: ActionType) -> Record {
+        let mut instance = instance(app, id);
+        instance.action = action;
+        Record { instance: Arc::new(instance), ..record(app, id) }
+    }
+
+    fn listed(delta: &Delta) -> Vec<String> {
+        delta
+            .list()
+            .entries()
+            .map(|entry| format!("{} {}", entry.record().key(), entry.record().instance.action.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn b55_present_instances_come_before_removed_ones() {
+        let mut delta = Delta::default();
+        let story = [("A", "i1", ActionType::Added), ("A", "i1", ActionType::Deleted), ("A", "i2", ActionType::Added)];
+        delta.add(story.map(|(app, id, action)| (change(app, id, action), at(0))));
+        assert_eq!(listed(&delta), ["A/i2 ADDED", "A/i1 DELETED"]);
+    }
+
+    #[test]
+    fn an_instance_has_one_entry_the_newest() {
+        let mut delta = Delta::default();
+        for (action, expected) in [
+            (ActionType::Added, "A/i1 ADDED"),
+            (ActionType::Modified, "A/i1 MODIFIED"),
+            (ActionType::Deleted, "A/i1 DELETED"),
+            (ActionType::Added, "A/i1 ADDED"),
+        ] {
+            delta.add([(change("A", "i1", action), at(0))]);
+            assert_eq!(listed(&delta), [expected]);
+        }
+    }
+
+    #[test]
+    fn an_entry_stays_as_long_as_its_last_change_is_within_the_retention() {
+        let retention = Duration::from_secs(180);
+        let mut delta = Delta::default();
+        delta.add([(change("A", "i1", ActionType::Added), at(0)), (change("A", "i2", ActionType::Added), at(0))]);
+        delta.add([(change("A", "i1", ActionType::Modified), at(100))]);
+        for (now, expected) in [(180, 2), (181, 1), (280, 1), (281, 0)] {
+            delta.drop_older(retention, at(now));
+            assert_eq!(listed(&delta).len(), expected, "at {now} s");
+        }
+    }
+}

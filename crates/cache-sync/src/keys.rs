@@ -1,0 +1,59 @@
+//! Which payload, in which form. Made from messages by `service`, used as the key of subscriptions.
+
+use registry_model::AppName;
+use registry_proto::{ConvertError, cache};
+use wire_codec::Form;
+
+/// A payload in one form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PayloadKey {
+    pub(crate) scope: Scope,
+    pub(crate) form: Form,
+}
+
+/// Which payload. Applications are a kind of their own, so no application's name can be taken for "all".
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// All applications.
+    All,
+    /// What changed within the retention.
+    Delta,
+    /// One application.
+    Application(AppName),
+}
+
+impl TryFrom<cache::PayloadKey> for PayloadKey {
+    type Error = ConvertError;
+
+    fn try_from(message: cache::PayloadKey) -> Result<Self, ConvertError> {
+        let scope = match cache::PayloadScope::try_from(message.scope) {
+            Ok(cache::PayloadScope::All) => Scope::All,
+            Ok(cache::PayloadScope::Delta) => Scope::Delta,
+            Ok(cache::PayloadScope::Application) => Scope::Application(AppName::parse(&message.app)?),
+            Ok(cache::PayloadScope::Unspecified) => return Err(ConvertError::Missing("key.scope")),
+            Err(_) => return Err(ConvertError::OutOfRange { field: "key.scope", value: message.scope.into() }),
+        };
+        let form = match cache::PayloadForm::try_from(message.form) {
+            Ok(cache::PayloadForm::Json) => Form::Json,
+            Ok(cache::PayloadForm::Xml) => Form::Xml,
+            Ok(cache::PayloadForm::Unspecified) => return Err(ConvertError::Missing("key.form")),
+            Err(_) => return Err(ConvertError::OutOfRange { field: "key.form", value: message.form.into() }),
+        };
+        Ok(Self { scope, form })
+    }
+}
+
+impl From<&PayloadKey> for cache::PayloadKey {
+    fn from(key: &PayloadKey) -> Self {
+        let (scope, app) = match &key.scope {
+            Scope::All => (cache::PayloadScope::All, String::new()),
+            Scope::Delta => (cache::PayloadScope::Delta, String::new()),
+            Scope::Application(app) => (cache::PayloadScope::Application, app.as_str().to_owned()),
+        };
+        let form = match key.form {
+            Form::Json => cache::PayloadForm::Json,
+            Form::Xml => cache::PayloadForm::Xml,
+        };
+        Self { scope: scope.into(), app, form: form.into() }
+    }
+}

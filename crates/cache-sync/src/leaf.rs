@@ -1,0 +1,190 @@
+//! A leaf: the records of one page, unchanging, with the page's encodings kept beside them.
+//! Made by `paged_list`; read by `view` and `follow_stream`.
+
+use registry_model::{AppName, Record};
+use std::{
+    cmp::Ordering,
+    sync::{Arc, OnceLock},
+};
+use wire_codec::{Extent, Form, Nesting, Page, Place, Run};
+
+/// What a paged list holds: a record with its place in the list's order.
+pub(crate) trait Entry: Clone + Send + Sync + 'static {
+    /// The record.
+    fn record(&self) -> &Record;
+    /// About how many bytes its JSON document has.
+    fn size(&self) -> usize;
+    /// Compares places; entries of one application are neighbours in every order.
+    fn compare(&self, other: &Self) -> Ordering;
+
+    /// The application.
+    fn app(&self) -> &AppName {
+        &self.record().key().app
+    }
+}
+
+/// Pages by form, made on demand; nothing is allocated before the first.
+#[derive(Debug, Default)]
+struct Encodings(OnceLock<Box<[OnceLock<Page>; Form::ALL.len()]>>);
+
+impl Encodings {
+    fn slot(&self, form: Form) -> &OnceLock<Page> {
+        let [json, xml] = &**self.0.get_or_init(Box::default);
+        match form {
+            Form::Json => json,
+            Form::Xml => xml,
+        }
+    }
+
+    fn is_made(&self, form: Form) -> bool {
+        self.0.get().is_some() && self.slot(form).get().is_some()
+    }
+}
+
+/// A run of consecutive entries of one application: all of them, or a part where the application is larger than a page.
+#[derive(Debug)]
+pub(crate) struct Piece<E> {
+    entries: Box<[E]>,
+    size: usize,
+    extent: Extent,
+    /// This piece as a page of the application's own document.
+    encodings: Encodings,
+}
+
+impl<E: Entry> Piece<E> {
+    /// A piece of these entries, never empty, all of one application.
+    pub(crate) fn new(entries: Vec<E>, extent: Extent) -> Arc<Self> {
+        debug_assert!(!entries.is_empty(), "a piece has entries");
+        let size = entries.iter().map(Entry::size).sum();
+        Arc::new(Self { entries: entries.into(), size, extent, encodings: Encodings::default() })
+    }
+
+    /// The same entries as another part of the application.
+    fn with_extent(self: &Arc<Self>, extent: Extent) -> Arc<Self> {
+        if self.extent == extent { Arc::clone(self) } else { Self::new(self.entries.to_vec(), extent) }
+    }
+
+    pub(crate) fn entries(&self) -> &[E] {
+        &self.entries
+    }
+
+    pub(crate) fn first(&self) -> Option<&E> {
+        self.entries.first()
+    }
+
+    pub(crate) fn app(&self) -> Option<&AppName> {
+        self.first().map(Entry::app)
+    }
+
+    pub(crate) const fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) fn is_encoded(&self, form: Form) -> bool {
+        self.encodings.is_made(form)
+    }
+
+    /// This piece as a page of the application's own document.
+    pub(crate) fn page(&self, form: Form) -> Page {
+        let place = match self.extent {
+            Extent::Whole | Extent::Start => Place::First,
+            Extent::Middle | Extent::End => Place::Later,
+        };
+        self.encodings
+            .slot(form)
+            .get_or_init(|| Page::deflate(&wire_codec::encode_page(form, Nesting::Application, place, self.run())))
+            .clone()
+    }
+
+    fn run(&self) -> impl Iterator<Item = Run<'_, impl Iterator<Item = &Record>>> {
+        self.app().into_iter().map(|app| Run {
+            app,
+            extent: self.extent,
+            records: self.entries.iter().map(Entry::record),
+        })
+    }
+}
+
+/// The pieces of one page.
+#[derive(Debug)]
+pub(crate) struct Leaf<E> {
+    pieces: Box<[Arc<Piece<E>>]>,
+    place: Place,
+    size: usize,
+    /// This leaf as a page of the document of all applications.
+    encodings: Encodings,
+}
+
+impl<E: Entry> Leaf<E> {
+    /// A leaf of these pieces, never empty.
+    pub(crate) fn new(pieces: Vec<Arc<Piece<E>>>, place: Place) -> Arc<Self> {
+        debug_assert!(!pieces.is_empty(), "a leaf has pieces");
+        let size = pieces.iter().map(|piece| piece.size()).sum();
+        Arc::new(Self { pieces: pieces.into(), place, size, encodings: Encodings::default() })
+    }
+
+    /// The same leaf where it has moved: its neighbours decide whether it is the first page, and whether its first and last
+    /// applications go on beyond it.
+    pub(crate) fn moved(
+        self: &Arc<Self>,
+        place: Place,
+        before: Option<&AppName>,
+        after: Option<&AppName>,
+    ) -> Arc<Self> {
+        let last = self.pieces.len().saturating_sub(1);
+        let pieces: Vec<_> = self
+            .pieces
+            .iter()
+            .enumerate()
+            .map(|(at, piece)| {
+                let continues = at == 0 && before.is_some() && before == piece.app();
+                let goes_on = at == last && after.is_some() && after == piece.app();
+                piece.with_extent(match (continues, goes_on) {
+                    (false, false) => Extent::Whole,
+                    (false, true) => Extent::Start,
+                    (true, true) => Extent::Middle,
+                    (true, false) => Extent::End,
+                })
+            })
+            .collect();
+        let same = self.place == place && self.pieces.iter().zip(&pieces).all(|(old, new)| Arc::ptr_eq(old, new));
+        if same { Arc::clone(self) } else { Self::new(pieces, place) }
+    }
+
+    pub(crate) fn pieces(&self) -> &[Arc<Piece<E>>] {
+        &self.pieces
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &E> {
+        self.pieces.iter().flat_map(|piece| piece.entries())
+    }
+
+    pub(crate) fn first(&self) -> Option<&E> {
+        self.pieces.first().and_then(|piece| piece.first())
+    }
+
+    pub(crate) fn first_app(&self) -> Option<&AppName> {
+        self.pieces.first().and_then(|piece| piece.app())
+    }
+
+    pub(crate) fn last_app(&self) -> Option<&AppName> {
+        self.pieces.last().and_then(|piece| piece.app())
+    }
+
+    pub(crate) const fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) fn is_encoded(&self, form: Form) -> bool {
+        self.encodings.is_made(form)
+    }
+
+    /// This leaf as a page of the document of all applications.
+    pub(crate) fn page(&self, form: Form) -> Page {
+        let runs = || self.pieces.iter().flat_map(|piece| piece.run());
+        self.encodings
+            .slot(form)
+            .get_or_init(|| Page::deflate(&wire_codec::encode_page(form, Nesting::Registry, self.place, runs())))
+            .clone()
+    }
+}

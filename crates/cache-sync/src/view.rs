@@ -1,0 +1,239 @@
+//! The registry as cache-sync last saw it, at one revision, cut into pages. Made by `view_state`, unchanging, shared by all readers.
+
+use crate::{
+    delta::Changed,
+    keys::{PayloadKey, Scope},
+    leaf::{Entry, Leaf, Piece},
+};
+use registry_model::{AppName, Position, Record, StatusCounts};
+use std::{
+    cmp::Ordering,
+    collections::HashMap,
+    ops::Range,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
+};
+use wire_codec::{Document, Form, Page, encode_head, encode_tail};
+
+/// Eureka's constant `versions__delta` of full lists.
+const FULL_VERSION: i64 = 1;
+
+/// An instance that is present: an entry of the registry's list, ordered by application and id.
+#[derive(Clone, Debug)]
+pub(crate) struct Present {
+    record: Record,
+    size: u32,
+}
+
+impl Present {
+    pub(crate) fn new(record: Record) -> Self {
+        let size = u32::try_from(record.instance.approximate_size()).unwrap_or(u32::MAX);
+        Self { record, size }
+    }
+}
+
+impl Entry for Present {
+    fn record(&self) -> &Record {
+        &self.record
+    }
+
+    fn size(&self) -> usize {
+        self.size as usize
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        self.record.key().cmp(other.record.key())
+    }
+}
+
+/// Gives each delta document that is built a number of its own.
+///
+/// The Python client ignores a delta whose number and hash both equal the last ones it saw, so a number never comes twice:
+/// not in another form, and, since they start at the wall clock, not after a restart.
+#[derive(Debug)]
+pub(crate) struct DeltaVersions(AtomicI64);
+
+impl DeltaVersions {
+    pub(crate) const fn starting_at(first: i64) -> Self {
+        Self(AtomicI64::new(first))
+    }
+
+    fn next(&self) -> i64 {
+        self.0.fetch_add(1, Relaxed)
+    }
+}
+
+/// The view.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) position: Position,
+    /// Whether it was taken from a warm registry, or followed from one that was.
+    pub(crate) complete: bool,
+    pub(crate) registry: Arc<[Arc<Leaf<Present>>]>,
+    pub(crate) delta: Arc<[Arc<Leaf<Changed>>]>,
+    pub(crate) counts: StatusCounts,
+    pub(crate) versions: Arc<DeltaVersions>,
+    pub(crate) delta_heads: [OnceLock<Page>; Form::ALL.len()],
+}
+
+impl View {
+    /// The pages of a payload; none if there is no such application.
+    pub(crate) fn pages(&self, scope: &Scope) -> Option<PageList> {
+        match scope {
+            Scope::All => Some(PageList::All(Arc::clone(&self.registry))),
+            Scope::Delta => Some(PageList::Delta(Arc::clone(&self.delta))),
+            Scope::Application(app) => self.application(app).map(PageList::Application),
+        }
+    }
+
+    fn application(&self, app: &AppName) -> Option<Arc<[Arc<Piece<Present>>]>> {
+        let start = self.registry.partition_point(|leaf| leaf.last_app().is_some_and(|last| last < app));
+        let leaves = self.registry.get(start..).unwrap_or_default().iter();
+        let pieces: Arc<[_]> = leaves
+            .take_while(|leaf| leaf.first_app().is_some_and(|first| first <= app))
+            .filter_map(|leaf| leaf.pieces().iter().find(|piece| piece.app() == Some(app)).cloned())
+            .collect();
+        (!pieces.is_empty()).then_some(pieces)
+    }
+
+    fn document(&self, scope: &Scope) -> Document {
+        match scope {
+            Scope::All => Document::Registry { version: FULL_VERSION, hash: self.counts },
+            Scope::Delta => Document::Registry { version: self.versions.next(), hash: self.counts },
+            Scope::Application(name) => Document::Application { name: name.clone() },
+        }
+    }
+
+    /// What stands before the pages of a payload.
+    pub(crate) fn head(&self, key: &PayloadKey) -> Page {
+        let make = || Page::deflate(&encode_head(key.form, &self.document(&key.scope)));
+        let [json, xml] = &self.delta_heads;
+        match (&key.scope, key.form) {
+            (Scope::All | Scope::Application(_), _) => make(),
+            (Scope::Delta, Form::Json) => json.get_or_init(make).clone(),
+            (Scope::Delta, Form::Xml) => xml.get_or_init(make).clone(),
+        }
+    }
+
+    /// What stands after the pages of a payload.
+    pub(crate) fn tail(&self, key: &PayloadKey) -> Page {
+        // A tail says nothing that changes, so the document's numbers do not matter.
+        let document = match &key.scope {
+            Scope::All | Scope::Delta => Document::Registry { version: FULL_VERSION, hash: self.counts },
+            Scope::Application(name) => Document::Application { name: name.clone() },
+        };
+        Page::deflate(&encode_tail(key.form, &document))
+    }
+}
+
+/// The pages of one payload, shared with the view that they came from.
+#[derive(Clone, Debug)]
+pub(crate) enum PageList {
+    All(Arc<[Arc<Leaf<Present>>]>),
+    Delta(Arc<[Arc<Leaf<Changed>>]>),
+    Application(Arc<[Arc<Piece<Present>>]>),
+}
+
+/// New pages in the place of old ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// Pages of the old list.
+    pub(crate) removed: Range<usize>,
+    /// Pages of the new list.
+    pub(crate) inserted: Range<usize>,
+}
+
+impl PageList {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::All(leaves) => leaves.len(),
+            Self::Delta(leaves) => leaves.len(),
+            Self::Application(pieces) => pieces.len(),
+        }
+    }
+
+    /// What has to be replaced in an older list of the same payload to get this one; everything where there is none.
+    pub(crate) fn differences(&self, old: Option<&Self>) -> Vec<Difference> {
+        match (old, self) {
+            (Some(Self::All(old)), Self::All(new)) => differences(old, new),
+            (Some(Self::Delta(old)), Self::Delta(new)) => differences(old, new),
+            (Some(Self::Application(old)), Self::Application(new)) => differences(old, new),
+            (None, _) if self.len() == 0 => Vec::new(),
+            (Some(_) | None, _) => vec![Difference { removed: 0..0, inserted: 0..self.len() }],
+        }
+    }
+
+    /// One page, encoded if nobody has asked for it yet.
+    pub(crate) fn page(&self, at: usize, form: Form) -> Option<Page> {
+        match self {
+            Self::All(leaves) => leaves.get(at).map(|leaf| leaf.page(form)),
+            Self::Delta(leaves) => leaves.get(at).map(|leaf| leaf.page(form)),
+            Self::Application(pieces) => pieces.get(at).map(|piece| piece.page(form)),
+        }
+    }
+
+    /// Whether a page is encoded already.
+    pub(crate) fn is_encoded(&self, at: usize, form: Form) -> bool {
+        match self {
+            Self::All(leaves) => leaves.get(at).is_some_and(|leaf| leaf.is_encoded(form)),
+            Self::Delta(leaves) => leaves.get(at).is_some_and(|leaf| leaf.is_encoded(form)),
+            Self::Application(pieces) => pieces.get(at).is_some_and(|piece| piece.is_encoded(form)),
+        }
+    }
+}
+
+/// Where two lists differ that share their unchanged members, in the same order.
+fn differences<T>(old: &[Arc<T>], new: &[Arc<T>]) -> Vec<Difference> {
+    let same = |(left, right): &(&Arc<T>, &Arc<T>)| Arc::ptr_eq(left, right);
+    let start = old.iter().zip(new).take_while(same).count();
+    let (old_rest, new_rest) = (old.get(start..).unwrap_or_default(), new.get(start..).unwrap_or_default());
+    let end = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
+    let old_middle = old_rest.get(..old_rest.len() - end).unwrap_or_default();
+    let new_middle = new_rest.get(..new_rest.len() - end).unwrap_or_default();
+
+    let places: HashMap<*const T, usize> = new_middle.iter().enumerate().map(|(at, member)| (Arc::as_ptr(member), at)).collect();
+    let mut found = Vec::new();
+    let (mut removed_from, mut inserted_from) = (0, 0);
+    let kept = old_middle.iter().enumerate().filter_map(|(at, member)| places.get(&Arc::as_ptr(member)).map(|place| (at, *place)));
+    for (old_at, new_at) in kept.chain([(old_middle.len(), new_middle.len())]) {
+        if new_at < inserted_from {
+            // Never happens while order is kept; the member then counts as new.
+            continue;
+        }
+        if removed_from < old_at || inserted_from < new_at {
+            found.push(Difference { removed: start + removed_from..start + old_at, inserted: start + inserted_from..start + new_at });
+        }
+        (removed_from, inserted_from) = (old_at + 1, new_at + 1);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn differences_turn_the_old_list_into_the_new_one(
+            keep in prop::collection::vec((any::<bool>(), 0usize..3), 0..40)
+        ) {
+            let old: Vec<Arc<usize>> = (0..keep.len()).map(Arc::new).collect();
+            let mut new = Vec::new();
+            for (member, (kept, fresh)) in old.iter().zip(&keep) {
+                new.extend(kept.then(|| Arc::clone(member)));
+                new.extend((0..*fresh).map(|n| Arc::new(1000 + n)));
+            }
+            let mut rebuilt = old.clone();
+            let found = differences(&old, &new);
+            for difference in found.iter().rev() {
+                rebuilt.splice(difference.removed.clone(), new[difference.inserted.clone()].iter().cloned());
+            }
+            prop_assert_eq!(&rebuilt, &new);
+            let changed = keep.iter().filter(|(kept, _)| !kept).count() + new.len() - keep.iter().filter(|(kept, _)| *kept).count();
+            prop_assert!(found.iter().map(|difference| difference.removed.len() + difference.inserted.len()).sum::<usize>() <= changed);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The view in the making: takes the change stream in order and publishes views. Owned by the loop in `follow_registry`.
+//!
+//! A registry-core that comes back empty empties nobody: while its snapshot is cold, nothing is removed for being absent; once it is
+//! warm, what its new life never named goes.
+
+use crate::{
+    delta::Delta,
+    leaf::Entry,
+    paged_list::{Edit, PagedList},
+    view::{DeltaVersions, Present, View},
+};
+use registry_model::{ActionType, Change, InstanceKey, InstanceStatus, Mono, NodeId, Position, Record, Revision, StatusCounts, UnixMillis};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
+
+/// The two times of one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now {
+    pub(crate) mono: Mono,
+    pub(crate) unix: UnixMillis,
+}
+
+/// Changes that do not follow on what the view has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("changes follow revision {previous}, the view is at {held}", previous = previous.0, held = held.0)]
+pub(crate) struct Gap {
+    pub(crate) previous: Revision,
+    pub(crate) held: Revision,
+}
+
+/// A whole snapshot.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) node: NodeId,
+    pub(crate) position: Position,
+    pub(crate) warm: bool,
+    pub(crate) records: Vec<Record>,
+    /// Recent changes, oldest first, if they were asked for.
+    pub(crate) recent: Vec<Change>,
+}
+
+/// The view in the making.
+#[derive(Debug)]
+pub(crate) struct ViewState {
+    registry: PagedList<Present>,
+    counts: StatusCounts,
+    delta: Delta,
+    retention: Duration,
+    versions: Arc<DeltaVersions>,
+    /// Where the view is; none before the first snapshot.
+    at: Option<(NodeId, Position)>,
+    complete: bool,
+    /// While the registry is not warm: the instances that its present life has named.
+    named: Option<HashSet<InstanceKey>>,
+}
+
+impl ViewState {
+    /// A view of nothing yet, whose delta keeps entries for `retention`.
+    pub(crate) fn new(retention: Duration, now: UnixMillis) -> Self {
+        Self {
+            registry: PagedList::default(),
+            counts: StatusCounts::default(),
+            delta: Delta::default(),
+            retention,
+            versions: Arc::new(DeltaVersions::starting_at(now.0)),
+            at: None,
+            complete: false,
+            named: None,
+        }
+    }
+
+    /// Node and position to resume from; none before the first snapshot.
+    pub(crate) const fn resume(&self) -> Option<(NodeId, Position)> {
+        self.at
+    }
+
+    /// Takes consecutive changes after `previous`.
+    ///
+    /// # Errors
+    /// They do not follow on what the view has; nothing is changed then.
+    pub(crate) fn changes(&mut self, previous: Revision, revision: Revision, changes: Vec<Change>, now: Mono) -> Result<(), Gap> {
+        let Some((_, position)) = self.at.as_mut().filter(|(_, position)| position.revision == previous) else {
+            return Err(Gap { previous, held: self.at.map_or(Revision(0), |(_, position)| position.revision) });
+        };
+        position.revision = revision;
+        if let Some(named) = &mut self.named {
+            named.extend(changes.iter().map(|change| change.record.key().clone()));
+        }
+        let records: Vec<Record> = changes.into_iter().map(|change| change.record).collect();
+        self.put(records.iter().cloned());
+        self.delta.add(records.into_iter().map(|record| (record, now)));
+        self.delta.drop_older(self.retention, now);
+        Ok(())
+    }
+
+    /// Takes a snapshot: replaces the view, or, while the registry is not warm, adds to it. Every difference becomes a delta entry.
+    pub(crate) fn snapshot(&mut self, snapshot: Snapshot, now: Now) {
+        let Snapshot { node, position, warm, records, recent } = snapshot;
+        let first = self.at.is_none();
+        self.at = Some((node, position));
+        self.complete = self.complete || warm;
+        let named = records.iter().map(|record| record.key().clone()).collect();
+        let (changed, refreshed) = self.compare(records);
+        self.put(changed.iter().cloned().chain(refreshed));
+        if first {
+            let arrived = |change: &Change| now.mono.saturating_sub(now.unix.since(change.at));
+            self.delta.add(recent.into_iter().map(|change| (change.record.clone(), arrived(&change))));
+        } else {
+            self.delta.add(changed.into_iter().map(|record| (record, now.mono)));
+        }
+        self.named = Some(named);
+        if warm {
+            self.warm(now);
+        }
+        self.delta.drop_older(self.retention, now.mono);
+    }
+
+    /// The registry is warm: what its present life never named is gone.
+    pub(crate) fn warm(&mut self, now: Now) {
+        self.complete = true;
+        let Some(named) = self.named.take() else { return };
+        let gone: Vec<Record> =
+            self.registry.entries().map(Entry::record).filter(|record| !named.contains(record.key())).map(|record| removed(record, now.unix)).collect();
+        self.put(gone.iter().cloned());
+        self.delta.add(gone.into_iter().map(|record| (record, now.mono)));
+    }
+
+    /// Drops delta entries that are older than the retention. They leave the document with its next rebuild.
+    pub(crate) fn drop_old_changes(&mut self, now: Mono) {
+        self.delta.drop_older(self.retention, now);
+    }
+
+    /// The view as it is; none before the first snapshot.
+    pub(crate) fn view(&self) -> Option<Arc<View>> {
+        self.at.map(|(_, position)| {
+            Arc::new(View {
+                position,
+                complete: self.complete,
+                registry: self.registry.leaves().into(),
+                delta: self.delta.list().leaves().into(),
+                counts: self.counts,
+                versions: Arc::clone(&self.versions),
+                delta_heads: Default::default(),
+            })
+        })
+    }
+
+    /// Which of these records say something new, and which only have other lease times than the view.
+    fn compare(&self, records: Vec<Record>) -> (Vec<Record>, Vec<Record>) {
+        let (mut changed, mut refreshed) = (Vec::new(), Vec::new());
+        for record in records {
+            let entry = Present::new(record);
+            match self.registry.get(&entry).map(Entry::record) {
+                Some(held) if Arc::ptr_eq(&held.instance, &entry.record().instance) || held.instance == entry.record().instance => {
+                    let lease = entry.record().lease;
+                    if (held.lease.registered, held.lease.service_up) != (lease.registered, lease.service_up) {
+                        refreshed.push(entry.record().clone());
+                    }
+                }
+                Some(_) | None => changed.push(entry.record().clone()),
+            }
+        }
+        (changed, refreshed)
+    }
+
+    /// Puts records into the list, or takes them out, in their order, as their actions say.
+    fn put(&mut self, records: impl IntoIterator<Item = Record>) {
+        let mut statuses: HashMap<InstanceKey, Option<InstanceStatus>> = HashMap::new();
+        let mut edits = Vec::new();
+        for record in records {
+            let status = match record.instance.action {
+                ActionType::Added | ActionType::Modified => Some(record.instance.status),
+                ActionType::Deleted => None,
+            };
+            let entry = Present::new(record);
+            let held = || self.registry.get(&entry).map(|held| held.record().instance.status);
+            let before = statuses.insert(entry.record().key().clone(), status).unwrap_or_else(held);
+            before.into_iter().for_each(|status| self.counts.remove(status));
+            status.into_iter().for_each(|status| self.counts.add(status));
+            edits.push(if status.is_some() { Edit::Put(entry) } else { Edit::Remove(entry) });
+        }
+        self.registry.edit(edits);
+    }
+}
+
+/// The record of an instance that went without a word.
+fn removed(record: &Record, now: UnixMillis) -> Record {
+    let mut instance = (*record.instance).clone();
+    instance.action = ActionType::Deleted;
+    instance.last_updated = now;
+    let mut lease = record.lease;
+    lease.evicted = now;
+    Record { instance: Arc::new(instance), lease }
+}
+
+#[cfg(test)]
+mod tests;
