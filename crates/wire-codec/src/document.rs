@@ -223,3 +223,6 @@ pub(crate) fn hash_text(hash: &StatusCounts) -> Cow<'static, str> {
         1.. => Cow::Owned(hash.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,8 @@ mod form;
 mod json_output;
 mod negotiate;
 mod pages;
+#[cfg(test)]
+mod samples;
 mod xml_names;
 mod xml_output;
 

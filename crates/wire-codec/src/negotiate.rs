@@ -130,3 +130,118 @@ fn parameter<'a>(element: &'a str, name: &str) -> Option<&'a str> {
         key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(table: &[(&str, Option<Form>)]) {
+        for (accept, form) in table {
+            assert_eq!(negotiate(Some(accept)), *form, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn rest_86_without_a_preference_the_answer_is_xml() {
+        assert_eq!(negotiate(None), Some(Form::Xml));
+        check(&[
+            ("", Some(Form::Xml)),
+            (" ", Some(Form::Xml)),
+            ("*/*", Some(Form::Xml)),
+            ("application/*", Some(Form::Xml)),
+        ]);
+        assert_eq!(Form::Xml.content_type(), "application/xml");
+    }
+
+    #[test]
+    fn rest_87_json_is_asked_for_by_name() {
+        check(&[
+            ("application/json", Some(Form::Json)),
+            ("APPLICATION/JSON", Some(Form::Json)),
+            ("application/json;charset=UTF-8; v=1", Some(Form::Json)),
+            ("application/json, application/*+json", Some(Form::Json)),
+        ]);
+        assert_eq!(Form::Json.content_type(), "application/json");
+    }
+
+    #[test]
+    fn rest_88_other_types_are_not_acceptable() {
+        for accept in
+            ["text/html", "text/plain", "text/json", "application/vnd.x+json", "application/json;q=0", "*/*;q=0"]
+        {
+            assert_eq!(negotiate(Some(accept)), None, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn rest_89_browsers_get_xml() {
+        check(&[("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Some(Form::Xml))]);
+    }
+
+    #[test]
+    fn rest_90_weight_then_precision_then_order_decides() {
+        check(&[
+            ("application/json, application/xml", Some(Form::Json)),
+            ("application/xml, application/json", Some(Form::Xml)),
+            ("application/xml;q=0.5, application/json;q=0.6", Some(Form::Json)),
+            ("application/json;q=0.5, application/xml", Some(Form::Xml)),
+            ("application/json; Q=.9, application/xml;q=0.89", Some(Form::Json)),
+            ("*/*, application/json", Some(Form::Json)),
+            ("application/*, application/json", Some(Form::Json)),
+            ("*/*;q=1, application/json;q=0.5", Some(Form::Xml)),
+            ("*/*, application/xml;q=0", Some(Form::Json)),
+            ("application/xml;q=0, application/*;q=0.1", Some(Form::Json)),
+            ("text/html, *; q=.2, */*; q=.2", Some(Form::Xml)),
+            ("application/json;q=nonsense", Some(Form::Json)),
+            (",,application/json,", Some(Form::Json)),
+        ]);
+    }
+
+    #[test]
+    fn rest_15_16_bodies_are_json_or_xml_in_utf_8() {
+        let json = Ok(Form::Json);
+        let table = [
+            (Some("application/json"), json),
+            (Some("Application/JSON"), json),
+            (Some("application/json;charset=UTF-8"), json),
+            (Some("application/json; charset=\"utf-8\""), json),
+            (Some("application/json; v=1; Charset=iso-8859-1"), json),
+            (Some("application/xml"), Ok(Form::Xml)),
+            (Some("application/json;charset=UTF-16"), Err(Unsupported)),
+            (Some("application/json;charset="), Err(Unsupported)),
+            (Some("text/plain"), Err(Unsupported)),
+            (Some("text/xml"), Err(Unsupported)),
+            (Some("application/vnd.x+json"), Err(Unsupported)),
+            (Some("*/*"), Err(Unsupported)),
+            (Some(""), Err(Unsupported)),
+            (None, Err(Unsupported)),
+        ];
+        for (content_type, form) in table {
+            assert_eq!(request_form(content_type), form, "{content_type:?}");
+        }
+    }
+
+    #[test]
+    fn gzip_has_to_be_named() {
+        let table = [
+            (None, false),
+            (Some(""), false),
+            (Some("identity"), false),
+            (Some("deflate, br"), false),
+            (Some("gzip"), true),
+            (Some("GZIP"), true),
+            (Some("x-gzip"), true),
+            (Some("gzip, deflate"), true),
+            (Some("deflate, gzip;q=0.5"), true),
+            (Some("gzip;q=0"), false),
+            (Some("gzip; q=0.000, *"), false),
+            (Some("*"), true),
+            (Some("*;q=0"), false),
+            (Some("identity;q=1, *;q=0"), false),
+            (Some("gzippy"), false),
+        ];
+        for (accept_encoding, accepted) in table {
+            assert_eq!(accepts_gzip(accept_encoding), accepted, "{accept_encoding:?}");
+        }
+    }
+}

@@ -106,11 +106,10 @@ fn port(field: &'static str, json: &str, default: Port) -> Result<Port, DecodeEr
                 }
             }
         }
-        number @ Value::Number(_) => port.number = number.to_small_integer(field)?,
-        Value::Text(text) if text.trim().parse::<f64>().is_ok() => {
-            port.number = Value::Text(text).to_small_integer(field)?;
+        bare @ (Value::Text(_) | Value::Number(_) | Value::True | Value::False | Value::Null) => {
+            let number = bare.numeric(field)?.ok_or(DecodeError::NotAPort { field })?;
+            port.number = i32::try_from(number).map_err(|_| DecodeError::TooLarge { field })?;
         }
-        Value::Text(_) | Value::True | Value::False | Value::Null => return Err(DecodeError::NotAPort { field }),
     }
     Ok(port)
 }

@@ -45,8 +45,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// As a whole number, decimals cut off; what is not numeric is 0, as in Eureka.
-    pub(super) fn to_integer(&self, field: &'static str) -> Result<i64, DecodeError> {
+    /// As a whole number, decimals cut off; `None` if it is not numeric.
+    pub(super) fn numeric(&self, field: &'static str) -> Result<Option<i64>, DecodeError> {
         let number = match self {
             Self::Text(text) => integer(text.trim()),
             Self::Number(json) => integer(json),
@@ -54,10 +54,15 @@ impl<'a> Value<'a> {
             Self::Nested(_) => return Err(DecodeError::NotASingleValue { field }),
         };
         match number {
-            Integer::Fits(number) => Ok(number),
+            Integer::Fits(number) => Ok(Some(number)),
             Integer::TooLarge => Err(DecodeError::TooLarge { field }),
-            Integer::NotNumeric => Ok(0),
+            Integer::NotNumeric => Ok(None),
         }
+    }
+
+    /// As a whole number; what is not numeric is 0, as in Eureka.
+    pub(super) fn to_integer(&self, field: &'static str) -> Result<i64, DecodeError> {
+        Ok(self.numeric(field)?.unwrap_or(0))
     }
 
     /// As a number of 32 bits.
