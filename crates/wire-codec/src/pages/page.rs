@@ -111,3 +111,69 @@ impl Page {
         Ok(plain)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Texts of all kinds: repetitive, random, empty, larger than every buffer in the way.
+    fn plain() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..200),
+            (any::<u8>(), 0..100_000_usize).prop_map(|(byte, count)| vec![byte; count]),
+            (any::<u32>(), 0..100_000_usize).prop_map(|(seed, count)| noise(seed, count)),
+        ];
+        prop::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
+    }
+
+    /// Bytes that do not compress.
+    fn noise(seed: u32, count: usize) -> Vec<u8> {
+        let mut state = seed | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state.to_le_bytes()[1]
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #[test]
+        fn a_page_gives_back_what_it_was_made_of(plain in plain()) {
+            let page = Page::deflate(&plain);
+            prop_assert!(page.deflated().ends_with(&[0, 0, 0xff, 0xff]), "ended by a flush");
+            prop_assert_eq!(page.length(), plain.len() as u64);
+            prop_assert_eq!(page.crc(), crc32fast::hash(&plain));
+            prop_assert_eq!(page.inflate().expect("our own page"), plain);
+        }
+
+        #[test]
+        fn damaged_pages_are_found_out(plain in plain(), at in any::<prop::sample::Index>(), bit in 0..8_u32) {
+            let page = Page::deflate(&plain);
+            let mut deflated = page.deflated().to_vec();
+            deflated[at.index(page.deflated().len())] ^= 1_u8 << bit;
+            let damaged = Page::from_parts(deflated.into(), page.crc(), page.length());
+            if let Ok(text) = damaged.inflate() {
+                prop_assert_eq!(text, plain, "damage that changes nothing");
+            }
+        }
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_together_are_refused() {
+        let page = Page::deflate(&[b'a'; 1_000_000]);
+        let of =
+            |deflated: &[u8], crc, length| Page::from_parts(Bytes::copy_from_slice(deflated), crc, length).inflate();
+        let deflated = page.deflated();
+        assert_eq!(of(deflated, page.crc(), 999_999), Err(CorruptPage::Length));
+        assert_eq!(of(deflated, page.crc(), 10), Err(CorruptPage::Length));
+        assert_eq!(of(deflated, page.crc(), u64::MAX), Err(CorruptPage::Length));
+        assert_eq!(of(deflated, page.crc() ^ 1, page.length()), Err(CorruptPage::Checksum));
+        assert_eq!(of(&[deflated, [3, 0].as_slice()].concat(), page.crc(), page.length()), Err(CorruptPage::Stream));
+        assert_eq!(of(b"\xff\xff", 0, 0), Err(CorruptPage::Stream));
+        assert_eq!(of(b"", 0, 0), Ok(Vec::new()));
+    }
+}

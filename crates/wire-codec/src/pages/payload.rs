@@ -187,3 +187,6 @@ impl Payload {
         (0..).map_while(|index| self.gzip_frame(index))
     }
 }
+
+#[cfg(test)]
+mod tests;
