@@ -86,8 +86,8 @@ impl Delta {
         self.list.edit(edits);
     }
 
-    /// Drops what is older than the retention: strictly, as Eureka's retention job does.
-    pub(crate) fn drop_older(&mut self, retention: Duration, now: Mono) {
+    /// Drops what is older than the retention: strictly, as Eureka's retention job does. Says whether there was anything.
+    pub(crate) fn drop_older(&mut self, retention: Duration, now: Mono) -> bool {
         let mut edits = Vec::new();
         while self.arrivals.front().is_some_and(|(at, ..)| now.saturating_since(*at) > retention) {
             let Some((_, key, order)) = self.arrivals.pop_front() else { break };
@@ -97,12 +97,14 @@ impl Delta {
                 edits.push(Edit::Remove(entry));
             }
         }
+        let dropped = !edits.is_empty();
         self.list.edit(edits);
         if self.latest.is_empty() {
             // A mass start must not hold its memory for ever.
             self.latest = HashMap::new();
             self.arrivals = VecDeque::new();
         }
+        dropped
     }
 }
 

@@ -22,6 +22,16 @@ pub(crate) enum Scope {
     Application(AppName),
 }
 
+impl Scope {
+    /// Whether its document says how many instances have which status.
+    pub(crate) const fn has_counts(&self) -> bool {
+        match self {
+            Self::All | Self::Delta => true,
+            Self::Application(_) => false,
+        }
+    }
+}
+
 impl TryFrom<cache::PayloadKey> for PayloadKey {
     type Error = ConvertError;
 

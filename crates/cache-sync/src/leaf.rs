@@ -35,10 +35,6 @@ impl Encodings {
             Form::Xml => xml,
         }
     }
-
-    fn is_made(&self, form: Form) -> bool {
-        self.0.get().is_some() && self.slot(form).get().is_some()
-    }
 }
 
 /// A run of consecutive entries of one application: all of them, or a part where the application is larger than a page.
@@ -78,10 +74,6 @@ impl<E: Entry> Piece<E> {
 
     pub(crate) const fn size(&self) -> usize {
         self.size
-    }
-
-    pub(crate) fn is_encoded(&self, form: Form) -> bool {
-        self.encodings.is_made(form)
     }
 
     /// This piece as a page of the application's own document.
@@ -173,10 +165,6 @@ impl<E: Entry> Leaf<E> {
 
     pub(crate) const fn size(&self) -> usize {
         self.size
-    }
-
-    pub(crate) fn is_encoded(&self, form: Form) -> bool {
-        self.encodings.is_made(form)
     }
 
     /// This leaf as a page of the document of all applications.

@@ -173,15 +173,6 @@ impl PageList {
             Self::Application(pieces) => pieces.get(at).map(|piece| piece.page(form)),
         }
     }
-
-    /// Whether a page is encoded already.
-    pub(crate) fn is_encoded(&self, at: usize, form: Form) -> bool {
-        match self {
-            Self::All(leaves) => leaves.get(at).is_some_and(|leaf| leaf.is_encoded(form)),
-            Self::Delta(leaves) => leaves.get(at).is_some_and(|leaf| leaf.is_encoded(form)),
-            Self::Application(pieces) => pieces.get(at).is_some_and(|piece| piece.is_encoded(form)),
-        }
-    }
 }
 
 /// Where two lists differ that share their unchanged members, in the same order.
@@ -193,17 +184,24 @@ fn differences<T>(old: &[Arc<T>], new: &[Arc<T>]) -> Vec<Difference> {
     let old_middle = old_rest.get(..old_rest.len() - end).unwrap_or_default();
     let new_middle = new_rest.get(..new_rest.len() - end).unwrap_or_default();
 
-    let places: HashMap<*const T, usize> = new_middle.iter().enumerate().map(|(at, member)| (Arc::as_ptr(member), at)).collect();
+    let places: HashMap<*const T, usize> =
+        new_middle.iter().enumerate().map(|(at, member)| (Arc::as_ptr(member), at)).collect();
     let mut found = Vec::new();
     let (mut removed_from, mut inserted_from) = (0, 0);
-    let kept = old_middle.iter().enumerate().filter_map(|(at, member)| places.get(&Arc::as_ptr(member)).map(|place| (at, *place)));
+    let kept = old_middle
+        .iter()
+        .enumerate()
+        .filter_map(|(at, member)| places.get(&Arc::as_ptr(member)).map(|place| (at, *place)));
     for (old_at, new_at) in kept.chain([(old_middle.len(), new_middle.len())]) {
         if new_at < inserted_from {
             // Never happens while order is kept; the member then counts as new.
             continue;
         }
         if removed_from < old_at || inserted_from < new_at {
-            found.push(Difference { removed: start + removed_from..start + old_at, inserted: start + inserted_from..start + new_at });
+            found.push(Difference {
+                removed: start + removed_from..start + old_at,
+                inserted: start + inserted_from..start + new_at,
+            });
         }
         (removed_from, inserted_from) = (old_at + 1, new_at + 1);
     }

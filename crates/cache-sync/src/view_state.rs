@@ -9,7 +9,9 @@ use crate::{
     paged_list::{Edit, PagedList},
     view::{DeltaVersions, Present, View},
 };
-use registry_model::{ActionType, Change, InstanceKey, InstanceStatus, Mono, NodeId, Position, Record, Revision, StatusCounts, UnixMillis};
+use registry_model::{
+    ActionType, Change, InstanceKey, InstanceStatus, Mono, NodeId, Position, Record, Revision, StatusCounts, UnixMillis,
+};
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -81,7 +83,13 @@ impl ViewState {
     ///
     /// # Errors
     /// They do not follow on what the view has; nothing is changed then.
-    pub(crate) fn changes(&mut self, previous: Revision, revision: Revision, changes: Vec<Change>, now: Mono) -> Result<(), Gap> {
+    pub(crate) fn changes(
+        &mut self,
+        previous: Revision,
+        revision: Revision,
+        changes: Vec<Change>,
+        now: Mono,
+    ) -> Result<(), Gap> {
         let Some((_, position)) = self.at.as_mut().filter(|(_, position)| position.revision == previous) else {
             return Err(Gap { previous, held: self.at.map_or(Revision(0), |(_, position)| position.revision) });
         };
@@ -122,15 +130,20 @@ impl ViewState {
     pub(crate) fn warm(&mut self, now: Now) {
         self.complete = true;
         let Some(named) = self.named.take() else { return };
-        let gone: Vec<Record> =
-            self.registry.entries().map(Entry::record).filter(|record| !named.contains(record.key())).map(|record| removed(record, now.unix)).collect();
+        let gone: Vec<Record> = self
+            .registry
+            .entries()
+            .map(Entry::record)
+            .filter(|record| !named.contains(record.key()))
+            .map(|record| removed(record, now.unix))
+            .collect();
         self.put(gone.iter().cloned());
         self.delta.add(gone.into_iter().map(|record| (record, now.mono)));
     }
 
-    /// Drops delta entries that are older than the retention. They leave the document with its next rebuild.
-    pub(crate) fn drop_old_changes(&mut self, now: Mono) {
-        self.delta.drop_older(self.retention, now);
+    /// Drops delta entries that are older than the retention; says whether there were any. They leave the document with its next rebuild.
+    pub(crate) fn drop_old_changes(&mut self, now: Mono) -> bool {
+        self.delta.drop_older(self.retention, now)
     }
 
     /// The view as it is; none before the first snapshot.
@@ -154,7 +167,10 @@ impl ViewState {
         for record in records {
             let entry = Present::new(record);
             match self.registry.get(&entry).map(Entry::record) {
-                Some(held) if Arc::ptr_eq(&held.instance, &entry.record().instance) || held.instance == entry.record().instance => {
+                Some(held)
+                    if Arc::ptr_eq(&held.instance, &entry.record().instance)
+                        || held.instance == entry.record().instance =>
+                {
                     let lease = entry.record().lease;
                     if (held.lease.registered, held.lease.service_up) != (lease.registered, lease.service_up) {
                         refreshed.push(entry.record().clone());

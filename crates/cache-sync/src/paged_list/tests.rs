@@ -128,7 +128,7 @@ fn one_edit_makes_one_leaf_anew() {
 #[test]
 fn an_application_that_shrinks_gives_its_pages_back() {
     let (mut list, mut oracle) = (PagedList::default(), Oracle::new());
-    let big = |range: std::ops::Range<u32>| range.map(|n| entry("BIG", &format!("i{n:04}"), 1, 1000));
+    let big = |range: Range<u32>| range.map(|n| entry("BIG", &format!("i{n:04}"), 1, 1000));
     let around = ["A", "Z"].map(|app| Edit::Put(entry(app, "i", 1, 1000)));
     apply(&mut list, &mut oracle, big(0..1000).map(Edit::Put).chain(around).collect());
     check(&list, &oracle);

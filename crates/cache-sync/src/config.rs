@@ -1,0 +1,16 @@
+//! Settings of cache-sync; `heureka` flattens them into its own.
+
+use clap::Args;
+use service_runtime::config::units;
+use std::time::Duration;
+
+/// Settings of cache-sync.
+#[derive(Clone, Debug, Args)]
+pub struct Config {
+    /// How long a change stays in the delta.
+    #[arg(long, value_name = "DURATION", default_value = "180s", value_parser = units::duration)]
+    pub delta_retention: Duration,
+    /// How often older changes are dropped from the delta.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = units::duration)]
+    pub delta_retention_timer_interval: Duration,
+}

@@ -1,0 +1,274 @@
+//! One follower: what it subscribes to, what it was sent, and the messages that bring it level with a view.
+//! Made by `service`; nothing is queued for a follower, a slow one is simply compared with a later view.
+
+use crate::{
+    keys::PayloadKey,
+    metrics::Metrics,
+    view::{PageList, View},
+};
+use parking_lot::Mutex;
+use registry_model::{Position, StatusCounts};
+use registry_proto::cache::{
+    FollowMode, FollowResponse, Page as PageMessage, PageSplice, PayloadGone, PayloadUpdate, SubscribeOutcome,
+    Watermark, follow_response::Step,
+};
+use std::collections::{HashMap, VecDeque};
+use tokio::sync::Notify;
+use wire_codec::Page;
+
+/// A message carries about this many compressed bytes at the most, plus one page.
+const MESSAGE_BYTES: usize = 512 << 10;
+
+/// What has to be done for a subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Demand {
+    /// Nothing beyond what the mode says.
+    None,
+    /// Bring it up to date.
+    Update,
+    /// Send it whole: the follower has missed something.
+    Whole,
+}
+
+#[derive(Debug)]
+struct Subscription {
+    demand: Demand,
+    sent: Option<Sent>,
+}
+
+/// What a follower was sent last of one payload.
+#[derive(Clone, Debug)]
+struct Sent {
+    position: Position,
+    pages: PageList,
+    counts: StatusCounts,
+    /// The sequence of the message that completed it.
+    sequence: u64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    subscriptions: HashMap<PayloadKey, Subscription>,
+    sequence: u64,
+    watermark: Option<(Position, bool)>,
+}
+
+/// A follower.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    mode: FollowMode,
+    state: Mutex<State>,
+    /// Wakes the stream when a subscription asks for something.
+    wake: Notify,
+}
+
+impl Follower {
+    pub(crate) fn new(mode: FollowMode) -> Self {
+        Self { mode, state: Mutex::default(), wake: Notify::new() }
+    }
+
+    /// Waits until a subscription asks for something.
+    pub(crate) async fn woken(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Adds a subscription, or checks one: `held` is where the follower has it, `seen` the last message that it has taken.
+    pub(crate) fn subscribe(
+        &self,
+        key: PayloadKey,
+        held: Option<Position>,
+        seen: u64,
+        view: &View,
+        metrics: &Metrics,
+    ) -> SubscribeOutcome {
+        let mut state = self.state.lock();
+        let exists = view.pages(&key.scope).is_some();
+        match state.subscriptions.get_mut(&key) {
+            None if !exists => return SubscribeOutcome::NotFound,
+            None => {
+                state.subscriptions.insert(key, Subscription { demand: Demand::Update, sent: None });
+            }
+            Some(subscription) => {
+                // A message that is still on its way is not missed.
+                let missed =
+                    subscription.sent.as_ref().is_some_and(|sent| sent.sequence <= seen && held != Some(sent.position));
+                if missed {
+                    metrics.payloads_repaired.inc();
+                }
+                subscription.demand = match (missed, subscription.demand) {
+                    (true, _) | (_, Demand::Whole) => Demand::Whole,
+                    (false, Demand::None | Demand::Update) => Demand::Update,
+                };
+            }
+        }
+        drop(state);
+        self.wake.notify_one();
+        SubscribeOutcome::Subscribed
+    }
+
+    /// Whether bringing this follower level may take more than a page's work: the caller then leaves the async threads.
+    pub(crate) fn is_far_from(&self, view: &View) -> bool {
+        /// Pages that are encoded in passing.
+        const FEW: usize = 2;
+        let state = self.state.lock();
+        let due = state.subscriptions.iter().filter(|(_, subscription)| self.is_due(subscription));
+        let pages = due.filter_map(|(key, subscription)| {
+            let sent = subscription.sent.as_ref().filter(|_| subscription.demand != Demand::Whole);
+            view.pages(&key.scope).map(|pages| pages.differences(sent.map(|sent| &sent.pages)))
+        });
+        pages.flatten().map(|difference| difference.inserted.len()).sum::<usize>() > FEW
+    }
+
+    fn is_due(&self, subscription: &Subscription) -> bool {
+        match self.mode {
+            FollowMode::Unspecified | FollowMode::Push => true,
+            FollowMode::OnRequest => subscription.demand != Demand::None,
+        }
+    }
+
+    /// The messages that bring this follower level with a view, the watermark last.
+    pub(crate) fn level_with(&self, view: &View, metrics: &Metrics) -> VecDeque<FollowResponse> {
+        let due: Vec<(PayloadKey, Option<Sent>)> = {
+            let mut state = self.state.lock();
+            let due = state.subscriptions.iter_mut().filter(|(_, subscription)| self.is_due(subscription));
+            due.map(|(key, subscription)| {
+                let whole = std::mem::replace(&mut subscription.demand, Demand::None) == Demand::Whole;
+                (key.clone(), subscription.sent.clone().filter(|_| !whole))
+            })
+            .collect()
+        };
+        // Encoding happens outside the lock: a subscription must not wait for another payload's pages.
+        let mut steps = Vec::new();
+        for (key, sent) in due {
+            match view.pages(&key.scope) {
+                Some(pages) => {
+                    let parts = update(&key, view, &pages, sent.as_ref(), metrics);
+                    if !parts.is_empty() {
+                        let sent = Sent { position: view.position, pages, counts: view.counts, sequence: 0 };
+                        steps.push((key, parts, Some(sent)));
+                    }
+                }
+                None => {
+                    let gone = Step::Gone(PayloadGone { key: Some((&key).into()) });
+                    steps.push((key, vec![gone], None));
+                }
+            }
+        }
+        let mut state = self.state.lock();
+        let mut messages = VecDeque::new();
+        for (key, parts, sent) in steps {
+            for step in parts {
+                messages.push_back(state.message(step));
+            }
+            match sent {
+                Some(sent) => {
+                    let sequence = state.sequence;
+                    if let Some(subscription) = state.subscriptions.get_mut(&key) {
+                        subscription.sent = Some(Sent { sequence, ..sent });
+                    }
+                }
+                None => {
+                    state.subscriptions.remove(&key);
+                }
+            }
+        }
+        let watermark = (view.position, view.complete);
+        if state.watermark.replace(watermark) != Some(watermark) || !messages.is_empty() {
+            let step = Step::Watermark(Watermark { position: Some(view.position.into()), complete: view.complete });
+            messages.push_back(state.message(step));
+        }
+        messages
+    }
+}
+
+impl State {
+    fn message(&mut self, step: Step) -> FollowResponse {
+        self.sequence += 1;
+        FollowResponse { sequence: self.sequence, step: Some(step) }
+    }
+}
+
+/// The parts of one payload's update; none if the follower is level already.
+fn update(key: &PayloadKey, view: &View, pages: &PageList, sent: Option<&Sent>, metrics: &Metrics) -> Vec<Step> {
+    let differences = pages.differences(sent.map(|sent| &sent.pages));
+    if sent.is_some_and(|sent| differences.is_empty() && (sent.counts == view.counts || !key.scope.has_counts())) {
+        return Vec::new();
+    }
+    let mut parts = Parts::new(key, view, sent.map(|sent| sent.position));
+    for difference in differences {
+        let mut splice = PageSplice {
+            at: place(difference.removed.start),
+            removed: place(difference.removed.len()),
+            pages: Vec::new(),
+        };
+        for page in difference.inserted.filter_map(|at| pages.page(at, key.form)) {
+            metrics.pages_sent.inc();
+            parts.bytes += page.deflated().len();
+            splice.pages.push(page_message(&page));
+            if parts.bytes >= MESSAGE_BYTES {
+                // What is left of this splice inserts behind what the first part has put in place.
+                let rest = PageSplice { at: splice.at.saturating_add(splice.removed), removed: 0, pages: Vec::new() };
+                parts.splices.push(std::mem::replace(&mut splice, rest));
+                parts.end_part();
+            }
+        }
+        if splice.removed > 0 || !splice.pages.is_empty() {
+            parts.splices.push(splice);
+        }
+    }
+    parts.finish(view.head(key), view.tail(key))
+}
+
+/// An update in the making.
+struct Parts {
+    template: PayloadUpdate,
+    splices: Vec<PageSplice>,
+    bytes: usize,
+    made: Vec<Step>,
+}
+
+impl Parts {
+    fn new(key: &PayloadKey, view: &View, previous: Option<Position>) -> Self {
+        let template = PayloadUpdate {
+            key: Some(key.into()),
+            previous: previous.map(Into::into),
+            position: Some(view.position.into()),
+            ..PayloadUpdate::default()
+        };
+        Self { template, splices: Vec::new(), bytes: 0, made: Vec::new() }
+    }
+
+    fn end_part(&mut self) {
+        self.bytes = 0;
+        self.made
+            .push(Step::Update(PayloadUpdate { splices: std::mem::take(&mut self.splices), ..self.template.clone() }));
+    }
+
+    fn finish(mut self, head: Page, tail: Page) -> Vec<Step> {
+        let (head, tail) = (Some(page_message(&head)), Some(page_message(&tail)));
+        self.made.push(Step::Update(PayloadUpdate {
+            splices: self.splices,
+            head,
+            tail,
+            complete: true,
+            ..self.template
+        }));
+        self.made
+    }
+}
+
+fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+fn page_message(page: &Page) -> PageMessage {
+    PageMessage {
+        deflated: page.deflated().clone(),
+        crc: page.crc(),
+        // A page is about 64 KiB, and at most as large as one instance.
+        length: u32::try_from(page.length()).unwrap_or(u32::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests;

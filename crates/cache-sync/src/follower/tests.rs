@@ -1,0 +1,207 @@
+//! A reader that applies every message ends with the documents of the view.
+
+use super::*;
+use crate::{
+    keys::Scope,
+    view_state::{Now, Snapshot, ViewState},
+};
+use proptest::prelude::*;
+use registry_model::{ActionType, AppName, Change, Epoch, Mono, NodeId, Record, Revision, UnixMillis};
+use registry_proto::cache;
+use std::{sync::Arc, time::Duration};
+use testkit::instances::{instance, record};
+use wire_codec::{Form, Payload};
+
+const NOW: Now = Now { mono: Mono::from_nanos(1), unix: UnixMillis(1_700_000_000_000) };
+
+fn change(revision: u64, app: u8, id: u16, action: ActionType) -> Change {
+    let (app, id) = (format!("APP-{app}"), format!("i{id:03}"));
+    let mut instance = instance(&app, &id);
+    instance.action = action;
+    instance.last_dirty = UnixMillis(revision as i64);
+    instance.metadata = [("filler", "x".repeat(3000))].into_iter().collect();
+    Change {
+        revision: Revision(revision),
+        at: NOW.unix,
+        record: Record { instance: Arc::new(instance), ..record(&app, &id) },
+    }
+}
+
+/// A read-only cache in a few lines.
+#[derive(Default)]
+struct Reader {
+    held: HashMap<cache::PayloadKey, (Position, Payload)>,
+    parts: Vec<PayloadUpdate>,
+    seen: u64,
+    watermark: Option<Position>,
+}
+
+fn page(message: &PageMessage) -> Page {
+    Page::from_parts(message.deflated.clone(), message.crc, message.length.into())
+}
+
+impl Reader {
+    fn apply(&mut self, message: FollowResponse) {
+        assert_eq!(message.sequence, self.seen + 1);
+        self.seen = message.sequence;
+        match message.step.unwrap() {
+            Step::Update(update) if !update.complete => self.parts.push(update),
+            Step::Update(last) => {
+                let (head, tail) = (page(last.head.as_ref().unwrap()), page(last.tail.as_ref().unwrap()));
+                let (key, previous, position) =
+                    (last.key.clone().unwrap(), last.previous.map(Position::from), last.position.unwrap().into());
+                let parts: Vec<_> = self.parts.drain(..).chain([last]).collect();
+                let splices: Vec<_> = parts
+                    .iter()
+                    .flat_map(|part| &part.splices)
+                    .map(|splice| wire_codec::PageSplice {
+                        at: splice.at as usize,
+                        removed: splice.removed as usize,
+                        inserted: splice.pages.iter().map(page).collect(),
+                    })
+                    .collect();
+                let base = match previous {
+                    None => Payload::new(head.clone(), vec![], tail.clone()),
+                    Some(previous) => {
+                        let (held, payload) = &self.held[&key];
+                        assert_eq!(*held, previous);
+                        payload.clone()
+                    }
+                };
+                let payload = base.splice(head, &splices, tail).unwrap();
+                self.held.insert(key, (position, payload));
+            }
+            Step::Gone(gone) => {
+                self.held.remove(&gone.key.unwrap()).unwrap();
+            }
+            Step::Watermark(mark) => self.watermark = mark.position.map(Into::into),
+        }
+    }
+
+    fn text(&self, key: &PayloadKey) -> Option<String> {
+        let (_, payload) = self.held.get(&key.into())?;
+        let plain = payload.pages().flat_map(|page| page.inflate().unwrap()).collect();
+        Some(String::from_utf8(plain).unwrap())
+    }
+}
+
+/// The document that a view has for a key, without any paging history.
+fn whole(view: &View, key: &PayloadKey) -> Option<String> {
+    let pages = view.pages(&key.scope)?;
+    let middle = (0..pages.len()).map(|at| pages.page(at, key.form).unwrap());
+    let all = [view.head(key)].into_iter().chain(middle).chain([view.tail(key)]);
+    Some(String::from_utf8(all.flat_map(|page| page.inflate().unwrap()).collect()).unwrap())
+}
+
+fn key(scope: Scope, form: Form) -> PayloadKey {
+    PayloadKey { scope, form }
+}
+
+fn keys() -> Vec<PayloadKey> {
+    let app = |name| Scope::Application(AppName::parse(name).unwrap());
+    let scopes = [Scope::All, Scope::Delta, app("APP-0"), app("APP-1"), app("APP-2")];
+    scopes.into_iter().flat_map(|scope| Form::ALL.map(|form| key(scope.clone(), form))).collect()
+}
+
+fn empty_state() -> ViewState {
+    let mut state = ViewState::new(Duration::from_secs(180), NOW.unix);
+    let position = Position { epoch: Epoch(1), revision: Revision(0) };
+    state.snapshot(Snapshot { node: NodeId(1), position, warm: true, records: vec![], recent: vec![] }, NOW);
+    state
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Change(u8, u16, bool),
+    Subscribe(usize),
+    Level,
+    Forget(usize),
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        8 => (0u8..3, 0u16..60, prop::bool::weighted(0.7)).prop_map(|(app, id, put)| Act::Change(app, id, put)),
+        2 => (0usize..10).prop_map(Act::Subscribe),
+        4 => Just(Act::Level),
+        1 => (0usize..10).prop_map(Act::Forget),
+    ];
+    prop::collection::vec(act, 1..150)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_reader_that_applies_every_message_holds_the_documents_of_the_view(mode in prop::sample::select(vec![FollowMode::Push, FollowMode::OnRequest]), acts in acts()) {
+        let metrics = Metrics::default();
+        let (mut state, follower, mut reader, keys) = (empty_state(), Follower::new(mode), Reader::default(), keys());
+        let mut revision = 0;
+        let mut view = state.view().unwrap();
+        for act in acts.into_iter().chain((0..keys.len()).map(Act::Subscribe)).chain([Act::Level]) {
+            match act {
+                Act::Change(app, id, put) => {
+                    revision += 1;
+                    let action = if put { ActionType::Added } else { ActionType::Deleted };
+                    state.changes(Revision(revision - 1), Revision(revision), vec![change(revision, app, id, action)], NOW.mono).unwrap();
+                    view = state.view().unwrap();
+                }
+                Act::Subscribe(at) => {
+                    let held = reader.held.get(&(&keys[at]).into()).map(|(position, _)| *position);
+                    let outcome = follower.subscribe(keys[at].clone(), held, reader.seen, &view, &metrics);
+                    let known = view.pages(&keys[at].scope).is_some() || held.is_some();
+                    prop_assert_eq!(outcome == SubscribeOutcome::Subscribed, known);
+                }
+                Act::Level => {
+                    follower.level_with(&view, &metrics).into_iter().for_each(|message| reader.apply(message));
+                    prop_assert_eq!(reader.watermark, Some(view.position));
+                    if mode == FollowMode::Push {
+                        for key in &keys {
+                            if reader.text(key).is_some() {
+                                prop_assert_eq!(reader.text(key), whole(&view, key));
+                            }
+                        }
+                    }
+                }
+                // A message was lost: the next subscription tells, and the payload comes whole.
+                Act::Forget(at) => {
+                    if let Some((position, _)) = reader.held.get_mut(&(&keys[at]).into()) {
+                        position.revision = Revision(u64::MAX);
+                        follower.subscribe(keys[at].clone(), Some(*position), reader.seen, &view, &metrics);
+                    }
+                }
+            }
+        }
+        for key in &keys {
+            prop_assert_eq!(reader.text(key), whole(&view, key));
+        }
+    }
+}
+
+#[test]
+fn a_large_payload_comes_in_parts() {
+    let metrics = Metrics::default();
+    let (mut state, follower, mut reader) = (empty_state(), Follower::new(FollowMode::Push), Reader::default());
+    let noise = |seed: u64| {
+        let numbers =
+            std::iter::successors(Some(seed + 1), |n| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1)));
+        numbers.take(12_000).map(|n| char::from(b'a' + (n >> 33) as u8 % 26)).collect::<String>()
+    };
+    let records: Vec<Change> = (0..300u16)
+        .map(|id| {
+            let mut change = change(u64::from(id) + 1, 0, id, ActionType::Added);
+            Arc::make_mut(&mut change.record.instance).metadata = [("noise", noise(id.into()))].into_iter().collect();
+            change
+        })
+        .collect();
+    state.changes(Revision(0), Revision(300), records, NOW.mono).unwrap();
+    let view = state.view().unwrap();
+    let all = key(Scope::All, Form::Json);
+    follower.subscribe(all.clone(), None, 0, &view, &metrics);
+    assert!(follower.is_far_from(&view));
+    let messages = follower.level_with(&view, &metrics);
+    assert!(messages.len() > 2, "{} messages", messages.len());
+    messages.into_iter().for_each(|message| reader.apply(message));
+    assert_eq!(reader.text(&all), whole(&view, &all));
+    assert!(!follower.is_far_from(&view));
+    assert!(follower.level_with(&view, &metrics).is_empty());
+}

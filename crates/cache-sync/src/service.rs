@@ -1,0 +1,181 @@
+//! What cache-sync offers: `CacheService`. Called by the read-only caches of http-facade.
+
+use crate::{
+    config::Config, follow_registry::FollowRegistry, follower::Follower, keys::PayloadKey, metrics::Metrics, view::View,
+};
+use parking_lot::Mutex;
+use registry_model::Position;
+use registry_proto::{
+    BoxStream, ConvertError, Registry,
+    cache::{
+        FollowMode, FollowRequest, FollowResponse, SubscribeRequest, SubscribeResponse,
+        cache_service_server::CacheService,
+    },
+    to_status,
+};
+use service_runtime::ProcessHandle;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{sync::watch, time::Instant};
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status};
+
+/// A lone change leaves at once; what follows within this time goes together.
+const COALESCE: Duration = Duration::from_millis(4);
+/// Under a storm of changes the pause grows with the cost of a round, up to this.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
+type Followers = Mutex<HashMap<u64, Arc<Follower>>>;
+
+/// Tier 2: the view and its followers.
+#[derive(Debug)]
+pub struct CacheSync {
+    view: watch::Receiver<Option<Arc<View>>>,
+    followers: Arc<Followers>,
+    metrics: Arc<Metrics>,
+    stopping: CancellationToken,
+}
+
+impl CacheSync {
+    /// Starts following `registry`; ends with the process.
+    pub fn start(config: &Config, registry: Registry, process: &ProcessHandle) -> Arc<Self> {
+        let metrics = Arc::new(process.metrics().register(Metrics::new));
+        let (published, view) = watch::channel(None);
+        let follow = FollowRegistry::new(config, registry, published, Arc::clone(&metrics), process);
+        process.spawn("follow registry", follow.run(process.clone()));
+        Arc::new(Self { view, followers: Arc::default(), metrics, stopping: process.stopping() })
+    }
+}
+
+#[tonic::async_trait]
+impl CacheService for CacheSync {
+    type FollowStream = BoxStream<FollowResponse>;
+
+    async fn follow(&self, request: Request<FollowRequest>) -> Result<Response<Self::FollowStream>, Status> {
+        let FollowRequest { follower: id, mode } = request.into_inner();
+        let out_of_range = || to_status(&ConvertError::OutOfRange { field: "mode", value: mode.into() });
+        let mode = FollowMode::try_from(mode).map_err(|_| out_of_range())?;
+        let follower = Arc::new(Follower::new(mode));
+        self.followers.lock().insert(id, Arc::clone(&follower));
+        self.metrics.followers.inc();
+        let stream = FollowStream {
+            view: self.view.clone(),
+            level: false,
+            messages: VecDeque::new(),
+            rest_until: None,
+            follower: Arc::clone(&follower),
+            metrics: Arc::clone(&self.metrics),
+            stopping: self.stopping.clone(),
+            _registered: Registered {
+                id,
+                follower,
+                followers: Arc::clone(&self.followers),
+                metrics: Arc::clone(&self.metrics),
+            },
+        };
+        Ok(Response::new(Box::pin(futures::stream::unfold(stream, FollowStream::next))))
+    }
+
+    async fn subscribe(&self, request: Request<SubscribeRequest>) -> Result<Response<SubscribeResponse>, Status> {
+        let request = request.into_inner();
+        let mut wanted = Vec::with_capacity(request.subscriptions.len());
+        for subscription in request.subscriptions {
+            let key = subscription
+                .key
+                .ok_or(ConvertError::Missing("key"))
+                .and_then(PayloadKey::try_from)
+                .map_err(|error| to_status(&error))?;
+            wanted.push((key, subscription.held.map(Position::from)));
+        }
+        let follower = self
+            .followers
+            .lock()
+            .get(&request.follower)
+            .cloned()
+            .ok_or_else(|| Status::not_found("there is no such follower"))?;
+        let view =
+            self.view.borrow().clone().ok_or_else(|| Status::unavailable("the registry has not been seen yet"))?;
+        let subscribe = |(key, held)| follower.subscribe(key, held, request.seen_sequence, &view, &self.metrics).into();
+        let outcomes = wanted.into_iter().map(subscribe).collect();
+        Ok(Response::new(SubscribeResponse { outcomes, position: Some(view.position.into()) }))
+    }
+}
+
+/// A follower's place in the table; leaves it when its stream is dropped.
+#[derive(Debug)]
+struct Registered {
+    id: u64,
+    follower: Arc<Follower>,
+    followers: Arc<Followers>,
+    metrics: Arc<Metrics>,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let mut followers = self.followers.lock();
+        if followers.get(&self.id).is_some_and(|follower| Arc::ptr_eq(follower, &self.follower)) {
+            followers.remove(&self.id);
+        }
+        self.metrics.followers.dec();
+    }
+}
+
+/// A follow stream: no task and no queue of its own; it holds the messages of one round at most.
+#[derive(Debug)]
+struct FollowStream {
+    view: watch::Receiver<Option<Arc<View>>>,
+    /// Whether the last view has been sent; false only before the first.
+    level: bool,
+    messages: VecDeque<FollowResponse>,
+    rest_until: Option<Instant>,
+    follower: Arc<Follower>,
+    metrics: Arc<Metrics>,
+    stopping: CancellationToken,
+    _registered: Registered,
+}
+
+impl FollowStream {
+    async fn next(mut self) -> Option<(Result<FollowResponse, Status>, Self)> {
+        loop {
+            if let Some(message) = self.messages.pop_front() {
+                return Some((Ok(message), self));
+            }
+            let stopping = self.stopping.clone();
+            tokio::select! {
+                () = stopping.cancelled() => return None,
+                alive = self.round() => alive?,
+            }
+        }
+    }
+
+    /// Waits for something to send and makes it; `None` when the view ends.
+    async fn round(&mut self) -> Option<()> {
+        if self.level {
+            tokio::select! {
+                changed = self.view.changed() => changed.ok()?,
+                () = self.follower.woken() => {}
+            }
+        }
+        if let Some(rest_until) = self.rest_until.take() {
+            tokio::time::sleep_until(rest_until).await;
+        }
+        let Some(view) = self.view.borrow_and_update().clone() else {
+            self.level = true;
+            return Some(());
+        };
+        let started = Instant::now();
+        self.messages = if self.follower.is_far_from(&view) {
+            let (follower, metrics) = (Arc::clone(&self.follower), Arc::clone(&self.metrics));
+            tokio::task::spawn_blocking(move || follower.level_with(&view, &metrics)).await.ok()?
+        } else {
+            self.follower.level_with(&view, &self.metrics)
+        };
+        self.level = true;
+        let done = Instant::now();
+        self.rest_until = Some(done + (done - started).saturating_mul(2).clamp(COALESCE, LONGEST_PAUSE));
+        Some(())
+    }
+}
