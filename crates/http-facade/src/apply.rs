@@ -1,0 +1,215 @@
+//! What the messages of one follow stream do to the pages. Without I/O; called by `follow` for every message, in order.
+//!
+//! While the view behind the stream is incomplete, a payload that is held from an earlier stream stays as it is; what the
+//! stream says of it is set aside until the view is complete.
+
+use crate::{keys::Key, misses::Missing, read_only::Held, tier::Tier};
+use registry_model::Position;
+use registry_proto::cache::{
+    Page as PageMessage, PageSplice as SpliceMessage, PayloadGone, PayloadUpdate, SubscribeOutcome, SubscribeResponse,
+    Watermark, follow_response::Step,
+};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+use wire_codec::{Page, PageSplice, Payload};
+
+/// The state of one follow stream.
+pub(crate) struct Applying {
+    tier: Arc<Tier>,
+    follower: u64,
+    /// What the last watermark said of the view.
+    complete: bool,
+    /// Parts of updates that have not ended yet.
+    parts: HashMap<Key, Vec<PageSplice>>,
+    /// What this stream says of payloads that are held from before; `None`: there is none.
+    aside: HashMap<Key, Option<Arc<Held>>>,
+    /// Payloads asked for whole, because an update did not fit.
+    asked: HashSet<Key>,
+}
+
+/// What a message calls for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// Nothing.
+    GoOn,
+    /// A subscription without a held position.
+    AskAgain(Key),
+}
+
+impl Applying {
+    pub(crate) fn new(tier: Arc<Tier>, follower: u64) -> Self {
+        Self { tier, follower, complete: false, parts: HashMap::new(), aside: HashMap::new(), asked: HashSet::new() }
+    }
+
+    /// Applies one message.
+    pub(crate) fn step(&mut self, step: Step) -> Then {
+        match step {
+            Step::Update(update) => self.update(update),
+            Step::Gone(PayloadGone { key }) => {
+                if let Some(key) = key.as_ref().and_then(Key::of) {
+                    self.gone(&key);
+                }
+                Then::GoOn
+            }
+            Step::Watermark(Watermark { position, complete }) => {
+                self.complete = complete;
+                if complete {
+                    self.take_what_was_set_aside();
+                }
+                if let Some(position) = position {
+                    self.tier.writes.watermark(position.into());
+                    self.tier.metrics.watermark_lag.set(i64::try_from(self.tier.writes.lag()).unwrap_or(i64::MAX));
+                }
+                Then::GoOn
+            }
+        }
+    }
+
+    /// The positions of everything held, as this stream left it; without position what was asked for whole.
+    pub(crate) fn held(&self) -> Vec<(Key, Option<Position>)> {
+        let mut list = Vec::new();
+        for (key, held) in self.tier.pages.list() {
+            let position = match self.aside.get(&key) {
+                Some(None) => continue,
+                Some(Some(aside)) => aside.position(),
+                None => held.position(),
+            };
+            if !self.asked.contains(&key) {
+                list.push((key, Some(position)));
+            }
+        }
+        list.extend(self.asked.iter().map(|key| (key.clone(), None)));
+        list
+    }
+
+    /// Takes the answer to a subscription for everything held, or for what was asked for anew.
+    pub(crate) fn subscribed(&mut self, list: &[(Key, Option<Position>)], response: &SubscribeResponse) {
+        for ((key, position), outcome) in list.iter().zip(response.outcomes()) {
+            match outcome {
+                // Unless it has changed since the question.
+                SubscribeOutcome::NotFound => {
+                    let now = self.content(key).map(|held| held.position());
+                    if position.is_none() || *position == now {
+                        self.gone(key);
+                    }
+                }
+                SubscribeOutcome::Subscribed | SubscribeOutcome::Unspecified => {}
+            }
+        }
+    }
+
+    fn update(&mut self, update: PayloadUpdate) -> Then {
+        let Some(key) = update.key.as_ref().and_then(Key::of) else { return Then::GoOn };
+        let part = update.splices.into_iter().map(splice);
+        let mut splices = self.parts.remove(&key).unwrap_or_default();
+        splices.extend(part);
+        if !update.complete {
+            self.parts.insert(key, splices);
+            return Then::GoOn;
+        }
+        let previous = update.previous.map(Position::from);
+        if previous.is_some() && self.asked.contains(&key) {
+            return Then::GoOn;
+        }
+        let payload = match (update.head, update.tail, update.position) {
+            (Some(head), Some(tail), Some(position)) => {
+                self.build(&key, previous, page(head), splices, page(tail)).map(|payload| (payload, position.into()))
+            }
+            (_, _, _) => None,
+        };
+        match payload {
+            Some((payload, position)) => {
+                self.asked.remove(&key);
+                self.put(&key, Arc::new(Held::new(payload, position, self.follower)));
+                Then::GoOn
+            }
+            None => self.ask_again(key),
+        }
+    }
+
+    /// The new payload; `None` if the update does not fit what is held.
+    fn build(
+        &self,
+        key: &Key,
+        previous: Option<Position>,
+        head: Page,
+        splices: Vec<PageSplice>,
+        tail: Page,
+    ) -> Option<Payload> {
+        match previous {
+            None => {
+                let pages = splices.into_iter().flat_map(|splice| splice.inserted).collect();
+                Some(Payload::new(head, pages, tail))
+            }
+            Some(previous) => {
+                let base = self.content(key).filter(|held| held.position() == previous)?;
+                base.payload().splice(head, &splices, tail).ok()
+            }
+        }
+    }
+
+    fn ask_again(&mut self, key: Key) -> Then {
+        self.tier.metrics.resubscriptions.inc();
+        tracing::debug!(?key, "an update does not fit what is held");
+        self.asked.insert(key.clone());
+        Then::AskAgain(key)
+    }
+
+    /// The payload as this stream left it.
+    fn content(&self, key: &Key) -> Option<Arc<Held>> {
+        match self.aside.get(key) {
+            Some(aside) => aside.clone(),
+            None => self.tier.pages.get(key),
+        }
+    }
+
+    /// Whether the payload that is held must not be touched yet.
+    fn is_kept(&self, key: &Key) -> bool {
+        !self.complete && self.tier.pages.get(key).is_some_and(|held| held.follower() != self.follower)
+    }
+
+    fn put(&mut self, key: &Key, held: Arc<Held>) {
+        if self.is_kept(key) {
+            self.aside.insert(key.clone(), Some(held));
+        } else {
+            self.tier.pages.insert(key, Arc::clone(&held));
+            self.tier.misses.land(key, Ok(held));
+        }
+    }
+
+    fn gone(&mut self, key: &Key) {
+        self.asked.remove(key);
+        self.parts.remove(key);
+        if self.is_kept(key) {
+            self.aside.insert(key.clone(), None);
+        } else {
+            self.tier.pages.remove(key);
+            self.tier.misses.land(key, Err(Missing::NotFound));
+        }
+    }
+
+    fn take_what_was_set_aside(&mut self) {
+        for (key, content) in std::mem::take(&mut self.aside) {
+            match content {
+                Some(held) => self.put(&key, held),
+                None => self.gone(&key),
+            }
+        }
+    }
+}
+
+fn page(message: PageMessage) -> Page {
+    Page::from_parts(message.deflated, message.crc, message.length.into())
+}
+
+fn splice(message: SpliceMessage) -> PageSplice {
+    // A place beyond the machine's reach does not fit any payload either.
+    let place = |place: u32| usize::try_from(place).unwrap_or(usize::MAX);
+    PageSplice {
+        at: place(message.at),
+        removed: place(message.removed),
+        inserted: message.pages.into_iter().map(page).collect(),
+    }
+}

@@ -1,0 +1,72 @@
+//! Which payload in which form: what the read-only tier keeps its pages under. Used by `read_only`, `follow` and `fill`.
+
+use registry_model::AppName;
+use registry_proto::cache::{PayloadForm, PayloadKey, PayloadScope};
+use wire_codec::Form;
+
+/// Which payload.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// All applications.
+    All,
+    /// What changed in the last minutes.
+    Delta,
+    /// One application.
+    Application(AppName),
+}
+
+/// A payload in one form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) scope: Scope,
+    pub(crate) form: Form,
+}
+
+impl From<&Key> for PayloadKey {
+    fn from(key: &Key) -> Self {
+        let (scope, app) = match &key.scope {
+            Scope::All => (PayloadScope::All, ""),
+            Scope::Delta => (PayloadScope::Delta, ""),
+            Scope::Application(app) => (PayloadScope::Application, app.as_str()),
+        };
+        let form = match key.form {
+            Form::Json => PayloadForm::Json,
+            Form::Xml => PayloadForm::Xml,
+        };
+        Self { scope: scope.into(), app: app.to_owned(), form: form.into() }
+    }
+}
+
+impl Key {
+    /// The key that a message names; `None` for one that this version does not know.
+    pub(crate) fn of(message: &PayloadKey) -> Option<Self> {
+        let scope = match message.scope() {
+            PayloadScope::All => Scope::All,
+            PayloadScope::Delta => Scope::Delta,
+            PayloadScope::Application => Scope::Application(AppName::parse(&message.app).ok()?),
+            PayloadScope::Unspecified => return None,
+        };
+        let form = match message.form() {
+            PayloadForm::Json => Form::Json,
+            PayloadForm::Xml => Form::Xml,
+            PayloadForm::Unspecified => return None,
+        };
+        Some(Self { scope, form })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_survives_its_message() {
+        for scope in [Scope::All, Scope::Delta, Scope::Application(AppName::parse("ORDERS").unwrap())] {
+            for form in Form::ALL {
+                let key = Key { scope: scope.clone(), form };
+                assert_eq!(Key::of(&PayloadKey::from(&key)), Some(key));
+            }
+        }
+        assert_eq!(Key::of(&PayloadKey::default()), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! What the facade counts. One struct, made from the process's registry; counting is one atomic addition.
+
+use http::StatusCode;
+use prometheus_client::{
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::Unit,
+};
+
+/// What a request was for, as metrics name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Apps,
+    Delta,
+    App,
+    Register,
+    Instance,
+    Renew,
+    Cancel,
+    Operations,
+    /// No resource, or a method that it does not have.
+    Other,
+}
+
+impl Subject {
+    const ALL: [Self; 9] = [
+        Self::Apps,
+        Self::Delta,
+        Self::App,
+        Self::Register,
+        Self::Instance,
+        Self::Renew,
+        Self::Cancel,
+        Self::Operations,
+        Self::Other,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Apps => "apps",
+            Self::Delta => "delta",
+            Self::App => "app",
+            Self::Register => "register",
+            Self::Instance => "instance",
+            Self::Renew => "renew",
+            Self::Cancel => "cancel",
+            Self::Operations => "operations",
+            Self::Other => "other",
+        }
+    }
+}
+
+const CLASSES: [&str; 4] = ["2xx", "4xx", "503", "5xx"];
+
+fn class(status: StatusCode) -> usize {
+    match status.as_u16() {
+        ..400 => 0,
+        400..500 => 1,
+        503 => 2,
+        500.. => 3,
+    }
+}
+
+type Labels<const N: usize> = [(&'static str, &'static str); N];
+
+/// All counters of the facade.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    /// By subject, then by status class.
+    requests: [[Counter; CLASSES.len()]; Subject::ALL.len()],
+    pub(crate) hits: Counter,
+    pub(crate) misses: Counter,
+    pub(crate) resubscriptions: Counter,
+    pub(crate) streams: Counter,
+    pub(crate) watermark_lag: Gauge,
+    pub(crate) batch_sizes: Histogram,
+}
+
+impl Metrics {
+    /// Adds them to a process's metrics.
+    pub(crate) fn new(process: &service_runtime::Metrics) -> Self {
+        process.register(|registry| {
+            let requests = Family::<Labels<2>, Counter>::default();
+            let reads = Family::<Labels<1>, Counter>::default();
+            let metrics = Self {
+                requests: Subject::ALL.map(|subject| {
+                    CLASSES
+                        .map(|class| requests.get_or_create(&[("resource", subject.name()), ("status", class)]).clone())
+                }),
+                hits: reads.get_or_create(&[("outcome", "hit")]).clone(),
+                misses: reads.get_or_create(&[("outcome", "miss")]).clone(),
+                resubscriptions: Counter::default(),
+                streams: Counter::default(),
+                watermark_lag: Gauge::default(),
+                batch_sizes: Histogram::new([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0, 1024.0, 8192.0]),
+            };
+            registry.register("heureka_facade_requests", "HTTP requests by resource and status", requests);
+            registry.register("heureka_facade_reads", "Cached reads by what the read-only tier held", reads);
+            registry.register(
+                "heureka_facade_resubscriptions",
+                "Payloads asked for anew because an update did not fit",
+                metrics.resubscriptions.clone(),
+            );
+            registry.register("heureka_facade_follow_streams", "Follow streams opened", metrics.streams.clone());
+            registry.register_with_unit(
+                "heureka_facade_watermark_lag",
+                "How far the read-only tier is behind what was acknowledged to writers",
+                Unit::Other("revisions".to_owned()),
+                metrics.watermark_lag.clone(),
+            );
+            registry.register(
+                "heureka_facade_renewal_batch_size",
+                "Renewals per call to the registry",
+                metrics.batch_sizes.clone(),
+            );
+            metrics
+        })
+    }
+
+    /// Counts one answered request.
+    pub(crate) fn answered(&self, subject: Subject, status: StatusCode) {
+        if let Some(counter) = self.requests.get(subject as usize).and_then(|classes| classes.get(class(status))) {
+            counter.inc();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use service_runtime::ProcessHandle;
+    use std::sync::Arc;
+
+    #[test]
+    fn requests_are_counted_by_resource_and_status() {
+        let process = ProcessHandle::detached("test", Arc::new(testkit::ManualClock::new()));
+        let metrics = Metrics::new(process.metrics());
+        for (place, subject) in Subject::ALL.into_iter().enumerate() {
+            assert_eq!(subject as usize, place);
+        }
+        metrics.answered(Subject::Renew, StatusCode::NOT_FOUND);
+        metrics.hits.inc();
+        let text = process.metrics().encode();
+        for line in [
+            r#"heureka_facade_requests_total{resource="renew",status="4xx"} 1"#,
+            r#"heureka_facade_requests_total{resource="renew",status="2xx"} 0"#,
+            r#"heureka_facade_reads_total{outcome="hit"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+}

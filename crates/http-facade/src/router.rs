@@ -1,0 +1,212 @@
+//! All routes on one page. Called by `Facade::handle` for every request.
+
+use crate::{
+    body::Body,
+    facade::Facade,
+    keys::Scope,
+    metrics::Subject,
+    resource::Resource,
+    respond::{self, Extent},
+    routes::{apps, instances, operations},
+};
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode, header::ACCEPT, request::Parts};
+use wire_codec::Form;
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route<'a> {
+    Apps(Extent),
+    Delta(Extent),
+    App(&'a str, Extent),
+    Register(&'a str),
+    Instance(&'a str, &'a str, Extent),
+    Renew(&'a str, &'a str),
+    Cancel(&'a str, &'a str),
+    Operations(Extent),
+    /// OPTIONS: the methods that there are.
+    Methods(&'static str),
+    NoSuchMethod(&'static str),
+    NoSuchResource,
+}
+
+/// The methods that some resource knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Read(Extent),
+    Post,
+    Put,
+    Delete,
+    Options,
+    Other,
+}
+
+impl Verb {
+    fn of(method: &Method) -> Self {
+        match *method {
+            Method::PUT => Self::Put,
+            Method::GET => Self::Read(Extent::Whole),
+            Method::HEAD => Self::Read(Extent::HeadersOnly),
+            Method::POST => Self::Post,
+            Method::DELETE => Self::Delete,
+            Method::OPTIONS => Self::Options,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What the `Allow` header says.
+const fn methods(resource: &Resource<'_>) -> &'static str {
+    match resource {
+        Resource::Apps | Resource::Delta | Resource::Operations | Resource::Nothing => "HEAD,GET,OPTIONS",
+        Resource::App(_) => "HEAD,GET,POST,OPTIONS",
+        Resource::Instance { .. } => "HEAD,GET,PUT,DELETE,OPTIONS",
+    }
+}
+
+impl<'a> Route<'a> {
+    fn of(resource: &'a Resource<'_>, method: &Method) -> Self {
+        match (resource, Verb::of(method)) {
+            (Resource::Instance { app, id }, Verb::Put) => Self::Renew(app, id),
+            (Resource::Instance { app, id }, Verb::Read(extent)) => Self::Instance(app, id, extent),
+            (Resource::Instance { app, id }, Verb::Delete) => Self::Cancel(app, id),
+            (Resource::Apps, Verb::Read(extent)) => Self::Apps(extent),
+            (Resource::Delta, Verb::Read(extent)) => Self::Delta(extent),
+            (Resource::App(app), Verb::Read(extent)) => Self::App(app, extent),
+            (Resource::App(app), Verb::Post) => Self::Register(app),
+            (Resource::Operations, Verb::Read(extent)) => Self::Operations(extent),
+            (Resource::Nothing, _) => Self::NoSuchResource,
+            (resource, Verb::Options) => Self::Methods(methods(resource)),
+            (resource, Verb::Post | Verb::Put | Verb::Delete | Verb::Other) => Self::NoSuchMethod(methods(resource)),
+        }
+    }
+
+    const fn subject(&self) -> Subject {
+        match self {
+            Self::Apps(_) => Subject::Apps,
+            Self::Delta(_) => Subject::Delta,
+            Self::App(..) => Subject::App,
+            Self::Register(_) => Subject::Register,
+            Self::Instance(..) => Subject::Instance,
+            Self::Renew(..) => Subject::Renew,
+            Self::Cancel(..) => Subject::Cancel,
+            Self::Operations(_) => Subject::Operations,
+            Self::Methods(_) | Self::NoSuchMethod(_) | Self::NoSuchResource => Subject::Other,
+        }
+    }
+}
+
+/// Answers a request, and counts it.
+pub(crate) async fn route<B>(facade: &Facade, request: Request<B>) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes>,
+{
+    let (head, body) = request.into_parts();
+    let (subject, response) = match Resource::of(head.uri.path()) {
+        Ok(resource) => {
+            let route = Route::of(&resource, &head.method);
+            (route.subject(), answer(facade, route, &head, body).await)
+        }
+        Err(_) => (Subject::Other, respond::empty(StatusCode::BAD_REQUEST)),
+    };
+    facade.metrics.answered(subject, response.status());
+    response
+}
+
+async fn answer<B>(facade: &Facade, route: Route<'_>, head: &Parts, body: B) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes>,
+{
+    let headers = &head.headers;
+    // Every answer with content depends on what the client takes, so that is settled before anything is done.
+    let form = negotiated(headers);
+    match (route, form) {
+        (Route::NoSuchResource, _) => respond::empty(StatusCode::NOT_FOUND),
+        (Route::NoSuchMethod(methods), _) => respond::allow(StatusCode::METHOD_NOT_ALLOWED, methods),
+        (Route::Methods(methods), _) => respond::allow(StatusCode::NO_CONTENT, methods),
+        (Route::Operations(extent), _) => respond::cut(operations::answer(&facade.process, head.uri.path()), extent),
+        (_, None) => respond::empty(StatusCode::NOT_ACCEPTABLE),
+        (Route::Renew(app, id), Some(form)) => instances::renew(facade, app, id, head, form, body).await,
+        (Route::Apps(extent), Some(form)) => apps::cached(facade, Scope::All, form, headers, extent).await,
+        (Route::Delta(extent), Some(form)) => apps::cached(facade, Scope::Delta, form, headers, extent).await,
+        (Route::App(app, extent), Some(form)) => apps::application(facade, app, form, headers, extent).await,
+        // Boxed: these are rarer, and every request carries the size of the largest future.
+        (Route::Register(app), Some(form)) => Box::pin(instances::register(facade, app, headers, form, body)).await,
+        (Route::Instance(app, id, extent), Some(form)) => {
+            respond::cut(Box::pin(instances::read(facade, app, id, form)).await, extent)
+        }
+        (Route::Cancel(app, id), Some(_)) => Box::pin(instances::cancel(facade, app, id, headers)).await,
+    }
+}
+
+/// The form that the client takes; `None` if there is none.
+fn negotiated(headers: &HeaderMap) -> Option<Form> {
+    let mut lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
+    let first = lines.next();
+    match lines.next() {
+        None => wire_codec::negotiate(first),
+        // Several lines mean the same as one that joins them.
+        Some(second) => {
+            let all: Vec<&str> = first.into_iter().chain([second]).chain(lines).collect();
+            wire_codec::negotiate(Some(&all.join(",")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(method: Method, path: &str) -> String {
+        let resource = Resource::of(path).unwrap();
+        format!("{:?}", Route::of(&resource, &method))
+    }
+
+    #[test]
+    fn rest_82_84_methods_that_a_resource_lacks_are_refused_with_those_it_has() {
+        let patch = Method::PATCH;
+        let table = [
+            (Method::POST, "apps/delta", "HEAD,GET,OPTIONS"),
+            (patch.clone(), "apps", "HEAD,GET,OPTIONS"),
+            (Method::POST, "apps", "HEAD,GET,OPTIONS"),
+            (Method::DELETE, "apps/BILLING", "HEAD,GET,POST,OPTIONS"),
+            (Method::POST, "apps/BILLING/n1", "HEAD,GET,PUT,DELETE,OPTIONS"),
+            (patch, "apps/BILLING/n1", "HEAD,GET,PUT,DELETE,OPTIONS"),
+        ];
+        for (method, path, methods) in table {
+            let route = route(method, &format!("/eureka/{path}"));
+            assert_eq!(route, format!("NoSuchMethod({methods:?})"), "{path}");
+        }
+        assert_eq!(route(Method::PUT, "/metrics"), "NoSuchMethod(\"HEAD,GET,OPTIONS\")");
+        assert_eq!(route(Method::PUT, "/eureka/nope"), "NoSuchResource");
+        assert_eq!(route(Method::OPTIONS, "/eureka/apps/A"), "Methods(\"HEAD,GET,POST,OPTIONS\")");
+    }
+
+    #[test]
+    fn every_method_of_a_resource_has_its_route() {
+        let table = [
+            (Method::GET, "/eureka/apps/", "Apps(Whole)"),
+            (Method::HEAD, "/eureka/apps", "Apps(HeadersOnly)"),
+            (Method::GET, "/eureka/apps/delta", "Delta(Whole)"),
+            (Method::GET, "/eureka/apps/orders", "App(\"orders\", Whole)"),
+            (Method::POST, "/eureka/apps/DELTA", "Register(\"DELTA\")"),
+            (Method::GET, "/eureka/apps/A/i", "Instance(\"A\", \"i\", Whole)"),
+            (Method::PUT, "/eureka//apps/A/i", "Renew(\"A\", \"i\")"),
+            (Method::DELETE, "/eureka/v2/apps/A/i", "Cancel(\"A\", \"i\")"),
+            (Method::GET, "/livez", "Operations(Whole)"),
+        ];
+        for (method, path, expected) in table {
+            assert_eq!(route(method, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn several_accept_lines_count_as_one() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(negotiated(&headers), Some(Form::Xml));
+        headers.append(ACCEPT, "text/html".parse().unwrap());
+        assert_eq!(negotiated(&headers), None);
+        headers.append(ACCEPT, "application/json".parse().unwrap());
+        assert_eq!(negotiated(&headers), Some(Form::Json));
+    }
+}

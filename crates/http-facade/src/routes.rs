@@ -1,0 +1,5 @@
+//! One file per resource: what a request to it calls, and what it is answered. Called by `router`.
+
+pub(crate) mod apps;
+pub(crate) mod instances;
+pub(crate) mod operations;
