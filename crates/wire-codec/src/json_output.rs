@@ -1,8 +1,7 @@
 //! Full JSON, written byte by byte in Eureka's field order. Called by `document`.
 
-use crate::document::{
-    AMAZON_CLASS, Document, EMPTY_MAP_CLASS, MARKER_CLASS, Place, hash_text, push_escaped, push_number,
-};
+use crate::document::{Document, Place};
+use crate::writer::{AMAZON_CLASS, EMPTY_MAP_CLASS, MARKER_CLASS, hash_text, push_escaped, push_number};
 use registry_model::{AppName, DataCenterInfo, LeaseTerms, LeaseTimes, Metadata, Port, Record};
 
 /// Head of a document.

@@ -9,6 +9,7 @@ mod negotiate;
 mod pages;
 #[cfg(test)]
 mod samples;
+mod writer;
 mod xml_names;
 mod xml_output;
 

@@ -1,8 +1,7 @@
 //! Full XML, pretty-printed with two spaces, in Eureka's element order. Called by `document`.
 
-use crate::document::{
-    AMAZON_CLASS, Document, EMPTY_MAP_CLASS, MARKER_CLASS, Nesting, hash_text, push_escaped, push_number,
-};
+use crate::document::{Document, Nesting};
+use crate::writer::{AMAZON_CLASS, EMPTY_MAP_CLASS, MARKER_CLASS, hash_text, push_escaped, push_number};
 use crate::xml_names::push_element_name;
 use registry_model::{AppName, DataCenterInfo, LeaseTerms, LeaseTimes, Metadata, Port, Record};
 

@@ -1,7 +1,7 @@
 //! The fields of an instance, each with its own tolerance. Called by `decode`.
 
 use super::{DecodeError, entries::Entries, scalar::Value};
-use crate::document::{AMAZON_CLASS, MARKER_CLASS};
+use crate::writer::{AMAZON_CLASS, MARKER_CLASS};
 use registry_model::{
     DataCenterDraft, DataCenterName, InstanceStatus, LeaseTerms, Metadata, Port, RegistrationDraft, UnixMillis,
 };

@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     decode_registration,
     samples::{app, poor, record, rich},
+    writer::{AMAZON_CLASS, EMPTY_MAP_CLASS, MARKER_CLASS},
 };
 use proptest::prelude::*;
 use registry_model::{DataCenterInfo, InstanceInfo, InstanceStatus, Metadata};

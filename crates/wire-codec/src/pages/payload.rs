@@ -68,10 +68,8 @@ impl Payload {
     }
 
     fn of(head: Page, runs: Vec<Arc<PageRun>>, tail: Page) -> Self {
-        let sum = iter::once(Sum::of(&head))
-            .chain(runs.iter().map(|run| run.sum()))
-            .chain(iter::once(Sum::of(&tail)))
-            .fold(Sum::EMPTY, Sum::then);
+        let body = runs.iter().fold(Sum::of(&head), |sum, run| sum.then(run.sum(), run.shift()));
+        let sum = body.then(Sum::of(&tail), tail.shift());
         let first_frame = [&GZIP_HEADER, &**head.deflated()].concat();
         // gzip's trailer has the length modulo 2^32: its lower half.
         let [a, b, c, d, ..] = sum.plain.to_le_bytes();
@@ -97,7 +95,7 @@ impl Payload {
     /// The splices do not fit; nothing has happened.
     pub fn splice(&self, head: Page, splices: &[PageSplice], tail: Page) -> Result<Self, BadSplice> {
         self.check(splices)?;
-        let mut grouping = Grouping::default();
+        let mut grouping = Grouping::with_capacity(self.runs.len() + 1);
         let mut splices = splices.iter().peekable();
         let mut removed_to = 0;
         let mut start = 0;

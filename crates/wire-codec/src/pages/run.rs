@@ -16,25 +16,23 @@ pub(super) const MAX: u64 = 2 * TARGET;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     pub(super) crc: u32,
-    shift: Shift,
     pub(super) plain: u64,
     pub(super) deflated: u64,
 }
 
 impl Sum {
     /// Of no pages.
-    pub(super) const EMPTY: Self = Self { crc: 0, shift: Shift::NONE, plain: 0, deflated: 0 };
+    pub(super) const EMPTY: Self = Self { crc: 0, plain: 0, deflated: 0 };
 
     /// Of one page.
     pub(super) fn of(page: &Page) -> Self {
-        Self { crc: page.crc(), shift: page.shift(), plain: page.length(), deflated: page.deflated().len() as u64 }
+        Self { crc: page.crc(), plain: page.length(), deflated: page.deflated().len() as u64 }
     }
 
-    /// Of both together.
-    pub(super) fn then(self, next: Self) -> Self {
+    /// Of both together; `shift` is the next one's.
+    pub(super) fn then(self, next: Self, shift: Shift) -> Self {
         Self {
-            crc: checksum::join(self.crc, next.crc, next.shift),
-            shift: self.shift.then(next.shift),
+            crc: checksum::join(self.crc, next.crc, shift),
             plain: self.plain.saturating_add(next.plain),
             deflated: self.deflated.saturating_add(next.deflated),
         }
@@ -46,13 +44,15 @@ impl Sum {
 pub(super) struct PageRun {
     pages: Vec<Page>,
     sum: Sum,
+    shift: Shift,
     joined: OnceLock<Bytes>,
 }
 
 impl PageRun {
     fn new(pages: Vec<Page>) -> Self {
-        let sum = pages.iter().map(Sum::of).fold(Sum::EMPTY, Sum::then);
-        Self { pages, sum, joined: OnceLock::new() }
+        let sum = pages.iter().fold(Sum::EMPTY, |sum, page| sum.then(Sum::of(page), page.shift()));
+        let shift = pages.iter().fold(Shift::NONE, |shift, page| shift.then(page.shift()));
+        Self { pages, sum, shift, joined: OnceLock::new() }
     }
 
     pub(super) fn pages(&self) -> &[Page] {
@@ -61,6 +61,10 @@ impl PageRun {
 
     pub(super) fn sum(&self) -> Sum {
         self.sum
+    }
+
+    pub(super) fn shift(&self) -> Shift {
+        self.shift
     }
 
     /// The compressed pages as one piece; made at the first call.
@@ -89,6 +93,11 @@ pub(super) struct Grouping {
 }
 
 impl Grouping {
+    /// Nothing yet, with room for about so many runs.
+    pub(super) fn with_capacity(runs: usize) -> Self {
+        Self { runs: Vec::with_capacity(runs), ..Self::default() }
+    }
+
     /// Adds a page.
     pub(super) fn page(&mut self, page: Page) {
         self.loose_size = self.loose_size.saturating_add(page.deflated().len() as u64);
