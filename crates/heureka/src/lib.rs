@@ -1,1 +1,7 @@
-//! All services of one node in one process.
+//! All services of one node in one process. Used by this crate's binary and by scenario-tests. Map: docs/ARCHITECTURE.md.
+
+mod settings;
+mod wiring;
+
+pub use settings::{Profile, Settings};
+pub use wiring::{Node, Ports, run};
