@@ -1,1 +1,80 @@
-fn main() {}
+//! Budgets: a renewal among 100,000 leases takes at most 300 ns, at most twice that beside a storm of registrations.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use registry_core::{LeaseEntry, LeaseTable, Moment, Renewal};
+use registry_model::{LeaseTerms, Mono, Origin, UnixMillis};
+use std::{
+    hint::black_box,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
+};
+use testkit::instances::instance;
+
+const LEASES: usize = 100_000;
+const APPS: usize = 500;
+const NOW: Moment = Moment { mono: Mono::from_nanos(1), unix: UnixMillis(1) };
+
+fn names(lease: usize) -> (String, String) {
+    let app = lease % APPS;
+    (format!("SERVICE-{app}"), format!("host-{lease}.example.internal:service-{app}:8080"))
+}
+
+fn granted(lease: usize) -> LeaseEntry {
+    let (app, id) = names(lease);
+    LeaseEntry::grant(Arc::new(instance(&app, &id)), LeaseTerms::default(), UnixMillis(1), NOW)
+}
+
+/// All leases in an order without pattern.
+fn shuffled() -> impl Iterator<Item = usize> + Clone {
+    // A step that has no divisor in common with the number of leases visits each once.
+    (0..LEASES).map(|place| place.wrapping_mul(61_803_399) % LEASES)
+}
+
+fn table() -> LeaseTable {
+    let table = LeaseTable::new();
+    (0..LEASES).for_each(|lease| {
+        table.put(granted(lease));
+    });
+    table
+}
+
+fn renew(criterion: &mut Criterion) {
+    let table = table();
+    let requests: Vec<_> = shuffled().map(names).collect();
+    let renew_next = |bencher: &mut criterion::Bencher<'_>| {
+        let mut next = requests.iter().cycle();
+        let mut now = 1;
+        bencher.iter(|| {
+            now += 1;
+            if let Some((app, id)) = next.next() {
+                let renewal = table.renew(app, id, Some(UnixMillis(1000)), Origin::Client, Mono::from_nanos(now));
+                assert!(matches!(black_box(renewal), Renewal::Renewed));
+            }
+        });
+    };
+    criterion.bench_function("lease_table/renew", renew_next);
+
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for lease in shuffled().cycle() {
+                if done.load(Relaxed) {
+                    break;
+                }
+                // Every other one is new, and goes again with the next round.
+                let (app, id) = names(LEASES + lease);
+                if lease % 2 == 0 || table.remove(&app, &id).is_none() {
+                    table.put(granted(lease + lease % 2 * LEASES));
+                }
+            }
+        });
+        criterion.bench_function("lease_table/renew_beside_registrations", renew_next);
+        done.store(true, Relaxed);
+    });
+}
+
+criterion_group!(benches, renew);
+criterion_main!(benches);

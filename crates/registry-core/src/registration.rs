@@ -1,8 +1,8 @@
 //! What a registration makes of the stored lease: Eureka's rules, pure. Called by `registry` for each registration.
 
 use crate::lease_table::{LeaseEntry, Moment, override_of};
-use registry_model::{ActionType, InstanceInfo, InstanceStatus, LeaseTerms, Origin, UnixMillis, effective_status};
-use std::{sync::Arc, time::Duration};
+use registry_model::{ActionType, InstanceInfo, InstanceStatus, Origin, UnixMillis, effective_status};
+use std::sync::Arc;
 
 /// The lease after a registration: always a new one, for the description with the greater dirty stamp.
 ///
@@ -13,7 +13,7 @@ pub(crate) fn register(
     origin: Origin,
     now: Moment,
 ) -> LeaseEntry {
-    let LeaseTerms { duration_secs, .. } = incoming.lease_terms;
+    let terms = incoming.lease_terms;
     let stored_instance = stored.map(LeaseEntry::instance);
     let mut instance = match stored_instance {
         Some(stored) if stored.last_dirty > incoming.last_dirty => Arc::clone(stored),
@@ -33,5 +33,5 @@ pub(crate) fn register(
         UnixMillis::NEVER if status == InstanceStatus::Up => now.unix,
         kept => kept,
     };
-    LeaseEntry::grant(instance, Duration::from_secs(duration_secs.into()), service_up, now)
+    LeaseEntry::grant(instance, terms, service_up, now)
 }

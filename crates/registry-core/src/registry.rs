@@ -93,7 +93,7 @@ impl Registry {
         let mut log = self.log.write();
         let now = self.now();
         let stored = self.table.get(incoming.key.app.as_str(), incoming.key.id.as_str());
-        let entry = Arc::new(registration::register(incoming, stored.as_deref(), origin, now));
+        let entry = registration::register(incoming, stored.as_ref(), origin, now);
         let record = entry.record(self.expiry);
         self.table.put(entry);
         self.metrics.registrations.inc();

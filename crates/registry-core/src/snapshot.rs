@@ -9,14 +9,14 @@ use registry_proto::{
     registry::{SnapshotEnd, SnapshotPart},
     types,
 };
-use std::{iter::Peekable, sync::Arc, vec};
+use std::{iter::Peekable, vec};
 
-/// All leases at one revision, shared with the table: their descriptions are those of the revision, their renewals go on.
+/// All leases at one revision; the descriptions are shared with the table.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) revision: Revision,
     pub(crate) warm: bool,
-    pub(crate) leases: Vec<Arc<LeaseEntry>>,
+    pub(crate) leases: Vec<LeaseEntry>,
     pub(crate) recent: Recent,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Snapshot {
 pub(crate) struct SnapshotParts {
     expiry: LeaseExpiry,
     limit: Limit,
-    leases: Peekable<vec::IntoIter<Arc<LeaseEntry>>>,
+    leases: Peekable<vec::IntoIter<LeaseEntry>>,
     recent: Peekable<vec::IntoIter<Sized<types::Change>>>,
     end: Option<SnapshotEnd>,
 }
@@ -51,7 +51,7 @@ impl SnapshotParts {
     }
 
     fn next_part(&mut self) -> Option<SnapshotPart> {
-        let records: Vec<_> = up_to(&mut self.leases, self.limit, |entry| entry.size())
+        let records: Vec<_> = up_to(&mut self.leases, self.limit, LeaseEntry::size)
             .into_iter()
             .map(|entry| entry.record(self.expiry).into())
             .collect();

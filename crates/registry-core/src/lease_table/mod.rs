@@ -3,6 +3,7 @@
 
 mod entry;
 mod key_text;
+mod slot;
 #[cfg(test)]
 mod tests;
 
@@ -12,15 +13,13 @@ pub use entry::{LeaseEntry, Moment};
 use foldhash::quality::RandomState;
 use hashbrown::{HashTable, hash_table::Entry};
 use parking_lot::RwLock;
-use registry_model::{InstanceKey, InstanceStatus, Mono, Origin, UnixMillis, effective_status};
+use registry_model::{InstanceStatus, Mono, Origin, UnixMillis, effective_status};
+use slot::Slot;
 use std::{
     borrow::Cow,
     cmp::Ordering,
     hash::{BuildHasher, Hasher},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
 const SHARDS: usize = 64;
@@ -41,13 +40,6 @@ pub struct LeaseTable {
 #[derive(Debug, Default)]
 struct Shard(RwLock<HashTable<Slot>>);
 
-/// The hash beside the pointer: most mismatches are seen without following it, and growth needs no names.
-#[derive(Debug)]
-struct Slot {
-    hash: u64,
-    entry: Arc<LeaseEntry>,
-}
-
 /// What became of a renewal.
 #[derive(Debug)]
 pub enum Renewal {
@@ -58,7 +50,7 @@ pub enum Renewal {
     /// The lease is renewed, but the stored description is older than the sender's.
     StoredIsOlder,
     /// The lease is renewed, and the stored description is newer than the sending peer's.
-    StoredIsNewer(Arc<LeaseEntry>),
+    StoredIsNewer(LeaseEntry),
 }
 
 impl LeaseTable {
@@ -84,68 +76,69 @@ impl LeaseTable {
     /// Renews a lease at `now`. The application's name may come in any case. Allocates nothing for an upper-case ASCII name.
     pub fn renew(&self, app: &str, id: &str, last_dirty: Option<UnixMillis>, origin: Origin, now: Mono) -> Renewal {
         let app = upper_cased(app);
-        self.with(&app, id, |entry| {
-            let Some(entry) = entry else { return Renewal::NotFound };
-            let status = entry.status();
-            if effective_status(status, entry.overridden(), Some(status), origin) == InstanceStatus::Unknown {
+        self.with(&app, id, |slot| {
+            let Some(slot) = slot else { return Renewal::NotFound };
+            let status = slot.status();
+            if effective_status(status, slot.overridden(), Some(status), origin) == InstanceStatus::Unknown {
                 return Renewal::NotFound;
             }
-            entry.renew(now);
-            match (last_dirty.map_or(Ordering::Equal, |sent| sent.cmp(&entry.last_dirty())), origin) {
+            slot.renew(now);
+            match (last_dirty.map_or(Ordering::Equal, |sent| sent.cmp(&slot.last_dirty())), origin) {
                 (Ordering::Equal, _) | (Ordering::Less, Origin::Client) => Renewal::Renewed,
                 (Ordering::Greater, _) => Renewal::StoredIsOlder,
-                (Ordering::Less, Origin::Peer) => Renewal::StoredIsNewer(Arc::clone(entry)),
+                (Ordering::Less, Origin::Peer) => Renewal::StoredIsNewer(slot.entry()),
             }
         })
     }
 
     /// The lease of this instance; the application's name may come in any case.
-    pub fn get(&self, app: &str, id: &str) -> Option<Arc<LeaseEntry>> {
-        self.with(&upper_cased(app), id, |entry| entry.cloned())
+    pub fn get(&self, app: &str, id: &str) -> Option<LeaseEntry> {
+        self.with(&upper_cased(app), id, |slot| slot.map(Slot::entry))
     }
 
     /// Puts a new lease in the place of the one of the same key, if there is one, and returns that.
-    pub fn put(&self, entry: Arc<LeaseEntry>) -> Option<Arc<LeaseEntry>> {
-        let InstanceKey { app, id } = &entry.instance().key;
-        let hash = self.hash(app.as_str(), id.as_str());
-        let same = |slot: &Slot| slot.is(hash, app.as_str(), id.as_str());
-        let slot = Slot { hash, entry: Arc::clone(&entry) };
-        let mut shard = self.shard(hash).write();
-        match shard.entry(hash, same, |slot| slot.hash) {
-            Entry::Occupied(mut place) => Some(std::mem::replace(place.get_mut(), slot).entry),
+    pub fn put(&self, entry: LeaseEntry) -> Option<LeaseEntry> {
+        let key = entry.instance().key.clone();
+        let hash = self.hash(key.app.as_str(), key.id.as_str());
+        let same = |slot: &Slot| slot.is(hash, key.app.as_str(), key.id.as_str());
+        let slot = Slot::new(hash, entry);
+        let replaced = match self.shard(hash).write().entry(hash, same, Slot::hash) {
+            Entry::Occupied(mut place) => Some(std::mem::replace(place.get_mut(), slot)),
             Entry::Vacant(place) => {
                 place.insert(slot);
                 self.len.fetch_add(1, Relaxed);
                 None
             }
-        }
+        };
+        replaced.as_ref().map(Slot::entry)
     }
 
     /// Removes a lease and returns it; the application's name may come in any case.
-    pub fn remove(&self, app: &str, id: &str) -> Option<Arc<LeaseEntry>> {
+    pub fn remove(&self, app: &str, id: &str) -> Option<LeaseEntry> {
         let app = upper_cased(app);
         let hash = self.hash(&app, id);
-        let mut shard = self.shard(hash).write();
-        let found = shard.find_entry(hash, |slot| slot.is(hash, &app, id)).ok()?;
-        let (slot, _) = found.remove();
+        let removed = match self.shard(hash).write().find_entry(hash, |slot| slot.is(hash, &app, id)) {
+            Ok(found) => found.remove().0,
+            Err(_) => return None,
+        };
         self.len.fetch_sub(1, Relaxed);
-        Some(slot.entry)
+        Some(removed.entry())
     }
 
     /// All leases, in no order. Consistent only while no command runs.
-    pub fn entries(&self) -> Vec<Arc<LeaseEntry>> {
+    pub fn entries(&self) -> Vec<LeaseEntry> {
         let mut entries = Vec::with_capacity(self.len());
         for shard in &self.shards {
-            entries.extend(shard.0.read().iter().map(|slot| Arc::clone(&slot.entry)));
+            entries.extend(shard.0.read().iter().map(Slot::entry));
         }
         entries
     }
 
-    /// Calls `act` with the entry under the shard's read lock: nothing may be waited for in it.
-    fn with<T>(&self, app: &str, id: &str, act: impl FnOnce(Option<&Arc<LeaseEntry>>) -> T) -> T {
+    /// Calls `act` with the slot under the shard's read lock: nothing may be waited for in it.
+    fn with<T>(&self, app: &str, id: &str, act: impl FnOnce(Option<&Slot>) -> T) -> T {
         let hash = self.hash(app, id);
         let shard = self.shard(hash).read();
-        act(shard.find(hash, |slot| slot.is(hash, app, id)).map(|slot| &slot.entry))
+        act(shard.find(hash, |slot| slot.is(hash, app, id)))
     }
 
     fn hash(&self, app: &str, id: &str) -> u64 {
@@ -168,12 +161,6 @@ impl LeaseTable {
 impl Default for LeaseTable {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl Slot {
-    fn is(&self, hash: u64, app: &str, id: &str) -> bool {
-        self.hash == hash && self.entry.has_key(app, id)
     }
 }
 

@@ -1,1 +1,271 @@
-//! Tests.
+//! The rules of commands, case by case, and commands from many threads.
+
+use super::*;
+use crate::lease_table::Renewal;
+use registry_model::{
+    ActionType, Epoch,
+    InstanceStatus::{self, *},
+    LeaseTerms, Mono, NodeId, UnixMillis,
+};
+use std::thread;
+use testkit::{ManualClock, instances::instance};
+
+/// A registry on a manual clock whose start is called zero here.
+struct Case {
+    registry: Registry,
+    clock: ManualClock,
+    start: Moment,
+}
+
+impl Case {
+    fn new() -> Self {
+        Self::with(LeaseExpiry::Exact)
+    }
+
+    fn with(expiry: LeaseExpiry) -> Self {
+        let clock = ManualClock::new();
+        let life = Life { node: NodeId(7), epoch: Epoch(9) };
+        let capacity = NonZeroUsize::new(1000).unwrap();
+        let registry = Registry::new(life, capacity, expiry, Arc::new(clock.clone()), Metrics::default());
+        let start = registry.now();
+        Self { registry, clock, start }
+    }
+
+    /// Registers `n1` of `BILLING` with this status and dirty stamp and the version as metadata.
+    fn register(&self, status: InstanceStatus, dirty: i64, version: &str, origin: Origin) -> &Self {
+        let instance = InstanceInfo {
+            status,
+            last_dirty: UnixMillis(dirty),
+            metadata: [("v", version)].into_iter().collect(),
+            ..instance("BILLING", "n1")
+        };
+        self.registry.register(Arc::new(instance), origin);
+        self
+    }
+
+    fn client(&self, status: InstanceStatus, dirty: i64) -> &Self {
+        self.register(status, dirty, "1", Origin::Client)
+    }
+
+    fn peer(&self, status: InstanceStatus, dirty: i64) -> &Self {
+        self.register(status, dirty, "1", Origin::Peer)
+    }
+
+    fn renew(&self) -> &Self {
+        let renewal = RenewalRequest { app: "BILLING", id: "n1", last_dirty: None, origin: Origin::Client };
+        assert!(matches!(self.registry.renew(&renewal, self.registry.now()), Renewal::Renewed));
+        self
+    }
+
+    fn advance(&self, seconds: u64) -> &Self {
+        self.clock.advance(Duration::from_secs(seconds));
+        self
+    }
+
+    fn stored(&self) -> Record {
+        self.registry.get("BILLING", "n1").unwrap()
+    }
+
+    fn status(&self) -> InstanceStatus {
+        self.stored().instance.status
+    }
+
+    fn version(&self) -> String {
+        self.stored().instance.metadata.get("v").unwrap().to_owned()
+    }
+
+    /// Milliseconds since the start of the case.
+    fn since_start(&self, time: UnixMillis) -> i64 {
+        time.0 - self.start.unix.0
+    }
+}
+
+#[test]
+fn srv_12_rest_21_an_older_registration_keeps_the_stored_description_but_restarts_the_lease() {
+    let case = Case::new();
+    case.register(Up, 200, "2", Origin::Client).renew().advance(10).register(Up, 100, "1", Origin::Client);
+    let stored = case.stored();
+    assert_eq!((case.version().as_str(), stored.instance.last_dirty), ("2", UnixMillis(200)));
+    assert_eq!(stored.instance.action, ActionType::Added);
+    assert_eq!(case.since_start(stored.lease.registered), 10_000);
+    assert_eq!(case.since_start(stored.lease.renewed), 10_000);
+    assert_eq!(case.since_start(stored.instance.last_updated), 10_000);
+}
+
+#[test]
+fn an_older_registration_brings_its_own_duration() {
+    let case = Case::new();
+    case.client(Up, 200);
+    let older = InstanceInfo {
+        last_dirty: UnixMillis(100),
+        lease_terms: LeaseTerms { renewal_interval_secs: 5, duration_secs: 15 },
+        ..instance("BILLING", "n1")
+    };
+    case.registry.register(Arc::new(older), Origin::Client);
+    let entry = case.registry.table.get("BILLING", "n1").unwrap();
+    assert_eq!(entry.lease().duration, Duration::from_secs(15));
+    assert_eq!(entry.instance().lease_terms, LeaseTerms::default());
+}
+
+#[test]
+fn srv_13_rest_22_of_equal_stamps_the_incoming_description_is_stored() {
+    let case = Case::new();
+    case.register(Up, 200, "2", Origin::Client).register(Up, 200, "3", Origin::Client);
+    assert_eq!(case.version(), "3");
+}
+
+#[test]
+fn srv_16_rest_23_a_client_cannot_take_itself_out_of_service() {
+    let case = Case::new();
+    case.client(Up, 1).client(OutOfService, 2);
+    assert_eq!(case.status(), Up);
+    assert_eq!(case.client(OutOfService, 3).status(), Up);
+}
+
+#[test]
+fn srv_17_a_client_cannot_bring_itself_back_into_service() {
+    let case = Case::new();
+    case.client(OutOfService, 1).client(Up, 2);
+    assert_eq!(case.status(), OutOfService);
+    assert_eq!(case.client(Up, 3).status(), OutOfService);
+}
+
+#[test]
+fn srv_18_rest_24_a_replicated_status_is_taken_at_face_value() {
+    let case = Case::new();
+    assert_eq!(case.client(Up, 1).peer(OutOfService, 2).status(), OutOfService);
+}
+
+#[test]
+fn srv_19_rest_25_down_and_up_again_are_believed() {
+    let case = Case::new();
+    assert_eq!(case.client(Down, 1).status(), Down);
+    assert_eq!(case.stored().lease.service_up, UnixMillis::NEVER);
+    assert_eq!(case.advance(5).client(Up, 2).status(), Up);
+    assert_eq!(case.since_start(case.stored().lease.service_up), 5_000);
+    assert_eq!(case.client(Down, 3).status(), Down);
+}
+
+#[test]
+fn srv_20_rest_33_an_override_that_a_registration_carries_acts_on_its_status() {
+    for origin in [Origin::Peer, Origin::Client] {
+        for (said, effective) in [(Up, OutOfService), (Starting, Starting), (OutOfService, OutOfService)] {
+            let case = Case::new();
+            let instance = InstanceInfo { status: said, overridden_status: OutOfService, ..instance("BILLING", "n1") };
+            case.registry.register(Arc::new(instance), origin);
+            assert_eq!((case.status(), case.stored().instance.overridden_status), (effective, OutOfService));
+        }
+    }
+}
+
+#[test]
+fn srv_5_registering_again_starts_the_lease_anew_and_keeps_the_service_up_time() {
+    for expiry in [LeaseExpiry::Exact, LeaseExpiry::Doubled] {
+        let case = Case::with(expiry);
+        case.client(Up, 1000).advance(30).renew().advance(30).client(Up, 2000);
+        let times = case.stored().lease;
+        assert_eq!(case.since_start(times.registered), 60_000);
+        assert_eq!(case.since_start(times.renewed), 60_000);
+        assert_eq!(case.since_start(times.service_up), 0);
+        let lease = case.registry.table.get("BILLING", "n1").unwrap().lease();
+        let at = |seconds: u64, millis: u64| case.start.mono + Duration::from_millis(seconds * 1000 + millis);
+        assert!(!lease.is_expired(at(150, 0), expiry) && lease.is_expired(at(150, 1), expiry));
+    }
+}
+
+#[test]
+fn srv_6_the_first_time_up_stays() {
+    let case = Case::new();
+    let service_up = || case.stored().lease.service_up;
+    case.client(Starting, 1);
+    assert_eq!(service_up(), UnixMillis::NEVER);
+    case.advance(10).client(Up, 2);
+    assert_eq!(case.since_start(service_up()), 10_000);
+    for (status, dirty) in [(Down, 3), (Up, 4)] {
+        case.advance(10).client(status, dirty);
+        assert_eq!(case.since_start(service_up()), 10_000);
+    }
+}
+
+#[test]
+fn b35_an_older_replicated_registration_leaves_status_and_stamp() {
+    let case = Case::new();
+    case.client(Up, 2000).peer(Starting, 1000);
+    assert_eq!((case.status(), case.stored().instance.last_dirty), (Up, UnixMillis(2000)));
+}
+
+#[test]
+fn srv_38_a_cancel_removes_the_instance_and_leaves_its_status() {
+    let case = Case::new();
+    case.client(Up, 1).advance(7);
+    let (removed, position) = case.registry.cancel("billing", "n1");
+    let removed = removed.unwrap();
+    assert_eq!((removed.instance.status, removed.instance.action), (Up, ActionType::Deleted));
+    assert_eq!(case.since_start(removed.lease.evicted), 7_000);
+    assert_eq!(case.since_start(removed.instance.last_updated), 7_000);
+    assert_eq!(position.revision, Revision(2));
+    assert!(case.registry.get("BILLING", "n1").is_none());
+}
+
+#[test]
+fn srv_39_a_cancel_of_an_unknown_instance_changes_nothing() {
+    let case = Case::new();
+    case.client(Up, 1);
+    for (app, id) in [("BILLING", "N1"), ("ORDERS", "n1")] {
+        let (removed, position) = case.registry.cancel(app, id);
+        assert!(removed.is_none());
+        assert_eq!(position, Position { epoch: Epoch(9), revision: Revision(1) });
+    }
+}
+
+#[test]
+fn a_renewal_is_no_change_and_shows_in_the_instance() {
+    let case = Case::new();
+    case.client(Up, 1).advance(30).renew();
+    assert_eq!(case.since_start(case.stored().lease.renewed), 30_000);
+    assert_eq!(case.since_start(case.stored().instance.last_updated), 0);
+    assert_eq!(case.registry.log.read().latest(), Revision(1));
+}
+
+#[test]
+fn commands_from_many_threads_give_revisions_without_gaps_in_the_order_of_their_effects() {
+    const THREADS: usize = 4;
+    const COMMANDS: usize = 200;
+    let case = Case::new();
+    let registry = &case.registry;
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            scope.spawn(move || {
+                for command in 0..COMMANDS {
+                    let id = format!("n{}", (command * 7 + thread) % 10);
+                    if command % 4 == 3 {
+                        registry.cancel("A", &id);
+                    } else {
+                        registry.register(Arc::new(instance("A", &id)), Origin::Client);
+                    }
+                    let renewal = RenewalRequest { app: "A", id: &id, last_dirty: None, origin: Origin::Client };
+                    registry.renew(&renewal, Moment { mono: Mono::from_nanos(1 << 50), unix: UnixMillis(1) });
+                }
+            });
+        }
+    });
+    let all = Limit { messages: usize::MAX, bytes: usize::MAX };
+    let Reading::Changes(changes) = registry.changes_after(Revision(0), all) else { panic!("the log is large enough") };
+    assert!(changes.iter().map(|change| change.revision).eq(1..=changes.len() as u64));
+    let mut replayed = std::collections::BTreeMap::new();
+    for change in changes {
+        let record = Record::from(registry_proto::IntoModel::into_model(change).unwrap().record);
+        match record.instance.action {
+            ActionType::Deleted => assert!(replayed.remove(record.key()).is_some(), "removed twice"),
+            ActionType::Added | ActionType::Modified => drop(replayed.insert(record.key().clone(), record.instance)),
+        }
+    }
+    let held: std::collections::BTreeMap<_, _> = registry
+        .table
+        .entries()
+        .iter()
+        .map(|entry| (entry.instance().key.clone(), Arc::clone(entry.instance())))
+        .collect();
+    assert_eq!(held, replayed);
+    assert_eq!(registry.metrics.leases.get(), held.len() as u64);
+}

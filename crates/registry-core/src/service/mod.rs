@@ -4,6 +4,8 @@
 mod commands;
 mod queries;
 mod renewals;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use crate::{Config, Life, metrics::Metrics, registry::Registry};

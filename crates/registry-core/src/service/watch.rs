@@ -79,7 +79,7 @@ impl Watch {
             level: registry.hub().follow(),
             recent: Duration::from_millis(request.recent_ms),
             told_warm: false,
-            stage: Stage::Starting(request.resume.clone()),
+            stage: Stage::Starting(request.resume),
             registry,
         }
     }
