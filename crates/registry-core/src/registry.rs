@@ -6,7 +6,7 @@ mod tests;
 
 use crate::{
     Life,
-    change_log::{ChangeLog, Limit, Reading},
+    change_log::{ChangeLog, Limit, Reading, Recent},
     lease_table::{LeaseEntry, LeaseTable, Moment, Renewal},
     metrics::Metrics,
     registration,
@@ -14,15 +14,14 @@ use crate::{
     watch_hub::WatchHub,
 };
 use parking_lot::RwLock;
-use registry_model::{InstanceInfo, LeaseExpiry, Origin, Position, Record, Revision};
+use registry_model::{InstanceInfo, LeaseExpiry, Origin, Position, Record, Revision, UnixMillis};
 use service_runtime::SharedClock;
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 /// One life of a registry.
-#[derive(Debug)]
 pub(crate) struct Registry {
     life: Life,
-    clock: Clock,
+    clock: SharedClock,
     expiry: LeaseExpiry,
     table: LeaseTable,
     /// Held exclusively by a command from its first look at the table to its change's announcement: commands come one after
@@ -30,15 +29,6 @@ pub(crate) struct Registry {
     log: RwLock<ChangeLog>,
     hub: WatchHub,
     metrics: Metrics,
-}
-
-/// The injected clock, read as moments.
-struct Clock(SharedClock);
-
-impl std::fmt::Debug for Clock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Clock")
-    }
 }
 
 impl Registry {
@@ -52,7 +42,7 @@ impl Registry {
     ) -> Self {
         Self {
             life,
-            clock: Clock(clock),
+            clock,
             expiry,
             table: LeaseTable::new(),
             log: RwLock::new(ChangeLog::new(log_capacity)),
@@ -83,7 +73,7 @@ impl Registry {
 
     /// Now, in both kinds of time.
     pub(crate) fn now(&self) -> Moment {
-        Moment { mono: self.clock.0.mono(), unix: self.clock.0.unix() }
+        Moment { mono: self.clock.mono(), unix: self.clock.unix() }
     }
 
     /// Registers an instance, or registers it again.
@@ -114,8 +104,15 @@ impl Registry {
     }
 
     /// Renews a lease: one entry's atomics, no revision.
-    pub(crate) fn renew(&self, renewal: &RenewalRequest<'_>, now: Moment) -> Renewal {
-        self.table.renew(renewal.app, renewal.id, renewal.last_dirty, renewal.origin, now.mono)
+    pub(crate) fn renew(
+        &self,
+        app: &str,
+        id: &str,
+        last_dirty: Option<UnixMillis>,
+        origin: Origin,
+        now: Moment,
+    ) -> Renewal {
+        self.table.renew(app, id, last_dirty, origin, now.mono)
     }
 
     /// One instance with its present lease times.
@@ -152,7 +149,7 @@ impl Registry {
             revision: log.latest(),
             warm: self.hub.level().warm_since.is_some(),
             leases: self.table.entries(),
-            recent: if recent.is_zero() { Default::default() } else { log.since(self.now().unix - recent) },
+            recent: if recent.is_zero() { Recent::default() } else { log.since(self.now().unix - recent) },
         }
     }
 
@@ -168,17 +165,4 @@ impl Registry {
         self.hub.changed(revision);
         self.position(revision)
     }
-}
-
-/// Which lease to renew.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RenewalRequest<'a> {
-    /// Application, in any case.
-    pub(crate) app: &'a str,
-    /// Instance id.
-    pub(crate) id: &'a str,
-    /// The sender's version stamp; not compared if absent.
-    pub(crate) last_dirty: Option<registry_model::UnixMillis>,
-    /// Who asks.
-    pub(crate) origin: Origin,
 }

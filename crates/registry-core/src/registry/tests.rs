@@ -5,9 +5,10 @@ use crate::lease_table::Renewal;
 use registry_model::{
     ActionType, Epoch,
     InstanceStatus::{self, *},
-    LeaseTerms, Mono, NodeId, UnixMillis,
+    LeaseTerms, NodeId, UnixMillis,
 };
-use std::thread;
+use registry_proto::IntoModel;
+use std::{collections::BTreeMap, thread};
 use testkit::{ManualClock, instances::instance};
 
 /// A registry on a manual clock whose start is called zero here.
@@ -52,8 +53,8 @@ impl Case {
     }
 
     fn renew(&self) -> &Self {
-        let renewal = RenewalRequest { app: "BILLING", id: "n1", last_dirty: None, origin: Origin::Client };
-        assert!(matches!(self.registry.renew(&renewal, self.registry.now()), Renewal::Renewed));
+        let renewal = self.registry.renew("BILLING", "n1", None, Origin::Client, self.registry.now());
+        assert!(matches!(renewal, Renewal::Renewed));
         self
     }
 
@@ -243,8 +244,7 @@ fn commands_from_many_threads_give_revisions_without_gaps_in_the_order_of_their_
                     } else {
                         registry.register(Arc::new(instance("A", &id)), Origin::Client);
                     }
-                    let renewal = RenewalRequest { app: "A", id: &id, last_dirty: None, origin: Origin::Client };
-                    registry.renew(&renewal, Moment { mono: Mono::from_nanos(1 << 50), unix: UnixMillis(1) });
+                    registry.renew("A", &id, None, Origin::Client, registry.now());
                 }
             });
         }
@@ -252,15 +252,15 @@ fn commands_from_many_threads_give_revisions_without_gaps_in_the_order_of_their_
     let all = Limit { messages: usize::MAX, bytes: usize::MAX };
     let Reading::Changes(changes) = registry.changes_after(Revision(0), all) else { panic!("the log is large enough") };
     assert!(changes.iter().map(|change| change.revision).eq(1..=changes.len() as u64));
-    let mut replayed = std::collections::BTreeMap::new();
+    let mut replayed = BTreeMap::new();
     for change in changes {
-        let record = Record::from(registry_proto::IntoModel::into_model(change).unwrap().record);
+        let record = change.into_model().unwrap().record;
         match record.instance.action {
             ActionType::Deleted => assert!(replayed.remove(record.key()).is_some(), "removed twice"),
             ActionType::Added | ActionType::Modified => drop(replayed.insert(record.key().clone(), record.instance)),
         }
     }
-    let held: std::collections::BTreeMap<_, _> = registry
+    let held: BTreeMap<_, _> = registry
         .table
         .entries()
         .iter()

@@ -23,7 +23,6 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
 /// Tier 1: the registry behind its interface.
-#[derive(Debug)]
 pub struct RegistryCore {
     registry: Arc<Registry>,
     /// Ends the watches when the process stops.

@@ -2,7 +2,7 @@
 
 use crate::{
     lease_table::{Moment, Renewal},
-    registry::{Registry, RenewalRequest},
+    registry::Registry,
 };
 use registry_model::{Classify, ErrorClass, UnixMillis};
 use registry_proto::{
@@ -47,13 +47,9 @@ pub(super) fn renew_batch(registry: &Registry, request: &RenewBatchRequest) -> R
 }
 
 fn renew_at(registry: &Registry, request: &RenewRequest, now: Moment) -> RenewResponse {
-    let renewal = RenewalRequest {
-        app: &request.app,
-        id: &request.instance_id,
-        last_dirty: request.last_dirty_ms.map(UnixMillis),
-        origin: request.origin().into(),
-    };
-    let (outcome, stored) = match registry.renew(&renewal, now) {
+    let last_dirty = request.last_dirty_ms.map(UnixMillis);
+    let origin = request.origin().into();
+    let (outcome, stored) = match registry.renew(&request.app, &request.instance_id, last_dirty, origin, now) {
         Renewal::Renewed => (RenewOutcome::Renewed, None),
         Renewal::NotFound => (RenewOutcome::NotFound, None),
         Renewal::StoredIsOlder => (RenewOutcome::StoredIsOlder, None),
