@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tonic::service::Routes;
 
 /// The services of a node, wired to each other: a call from one to the next is a method call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Node {
     /// Tier 1.
     pub registry: Arc<RegistryCore>,
