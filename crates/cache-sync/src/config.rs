@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// Settings of cache-sync.
 #[derive(Clone, Debug, Args)]
+#[group(skip)]
 pub struct Config {
     /// How long a change stays in the delta.
     #[arg(long, value_name = "DURATION", default_value = "180s", value_parser = units::duration)]

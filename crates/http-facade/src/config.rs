@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// Settings of the facade; flatten them into a binary's own.
 #[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
 pub struct Config {
     /// Where the REST API is served: `host:port` or `unix:/path`.
     #[arg(long, value_name = "ADDR", default_value = "0.0.0.0:8761")]

@@ -80,14 +80,15 @@ impl Metrics {
     pub(crate) fn new(process: &service_runtime::Metrics) -> Self {
         process.register(|registry| {
             let requests = Family::<Labels<2>, Counter>::default();
+            // A guard of one family member must not outlive the look-up of the next: hence owned ones.
             let reads = Family::<Labels<1>, Counter>::default();
             let metrics = Self {
                 requests: Subject::ALL.map(|subject| {
                     CLASSES
-                        .map(|class| requests.get_or_create(&[("resource", subject.name()), ("status", class)]).clone())
+                        .map(|class| requests.get_or_create_owned(&[("resource", subject.name()), ("status", class)]))
                 }),
-                hits: reads.get_or_create(&[("outcome", "hit")]).clone(),
-                misses: reads.get_or_create(&[("outcome", "miss")]).clone(),
+                hits: reads.get_or_create_owned(&[("outcome", "hit")]),
+                misses: reads.get_or_create_owned(&[("outcome", "miss")]),
                 resubscriptions: Counter::default(),
                 streams: Counter::default(),
                 watermark_lag: Gauge::default(),

@@ -7,6 +7,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 /// Settings of registry-core.
 #[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
 pub struct Config {
     /// How many changes are kept for those who resume a watch; older ones are made good by a snapshot.
     #[arg(long, value_name = "CHANGES", default_value = "65536")]
