@@ -59,6 +59,14 @@ def _commands(wiring: str, binaries: str, http: str, folder: str):
     ]
 
 
+def _exit_code(process: subprocess.Popen) -> int:
+    try:
+        return process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
 @contextlib.contextmanager
 def heureka(wiring: str, binaries: str):
     """A running node; gives the base URL of its REST API. Every process must end with exit code 0 when asked to."""
@@ -71,5 +79,5 @@ def heureka(wiring: str, binaries: str):
         finally:
             for process in reversed(processes):
                 process.send_signal(signal.SIGTERM)
-            codes = [process.wait(timeout=30) for process in processes]
+            codes = [_exit_code(process) for process in processes]
         assert codes == [0] * len(codes), f"exit codes {codes}"

@@ -82,6 +82,9 @@ impl FollowRegistry {
                 () = stopping.cancelled() => return Ok(()),
                 broken = self.watch(&mut backoff) => broken,
             };
+            if stopping.is_cancelled() {
+                return Ok(());
+            }
             self.metrics.watch_breaks.inc();
             tracing::warn!(error = %broken, "the watch of registry-core broke, the view stays as it is");
             tokio::select! {

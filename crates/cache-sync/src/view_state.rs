@@ -108,9 +108,14 @@ impl ViewState {
     pub(crate) fn snapshot(&mut self, snapshot: Snapshot, now: Now) {
         let Snapshot { node, position, warm, records, recent } = snapshot;
         let first = self.at.is_none();
+        let same_life = self.at.is_some_and(|(_, held)| held.epoch == position.epoch);
         self.at = Some((node, position));
         self.complete = self.complete || warm;
-        let named = records.iter().map(|record| record.key().clone()).collect();
+        let named: HashSet<InstanceKey> = records.iter().map(|record| record.key().clone()).collect();
+        if same_life && let Some(known) = self.named.take() {
+            // What this life had named and its snapshot lacks was removed in the part of the log that is lost.
+            self.remove(now, |key| known.contains(key) && !named.contains(key));
+        }
         let (changed, refreshed) = self.compare(records);
         self.put(changed.iter().cloned().chain(refreshed));
         if first {
@@ -129,14 +134,16 @@ impl ViewState {
     /// The registry is warm: what its present life never named is gone.
     pub(crate) fn warm(&mut self, now: Now) {
         self.complete = true;
-        let Some(named) = self.named.take() else { return };
-        let gone: Vec<Record> = self
-            .registry
-            .entries()
-            .map(Entry::record)
-            .filter(|record| !named.contains(record.key()))
-            .map(|record| removed(record, now.unix))
-            .collect();
+        if let Some(named) = self.named.take() {
+            self.remove(now, |key| !named.contains(key));
+        }
+    }
+
+    /// Removes instances that went without a word.
+    fn remove(&mut self, now: Now, gone: impl Fn(&InstanceKey) -> bool) {
+        let held = self.registry.entries().map(Entry::record);
+        let gone: Vec<Record> =
+            held.filter(|record| gone(record.key())).map(|record| removed(record, now.unix)).collect();
         self.put(gone.iter().cloned());
         self.delta.add(gone.into_iter().map(|record| (record, now.mono)));
     }

@@ -85,6 +85,20 @@ fn a_view_that_began_with_a_cold_snapshot_is_not_complete() {
 }
 
 #[test]
+fn a_cold_resync_within_one_life_removes_what_that_life_removed_and_keeps_the_rest() {
+    let mut state = ViewState::new(RETENTION, now(0).unix);
+    state.snapshot(snapshot(at(1, 1), true, vec![registered("old", 1, ActionType::Added)]), now(0));
+    state.snapshot(
+        snapshot(at(2, 2), false, ["i1", "i2"].map(|id| registered(id, 1, ActionType::Added)).to_vec()),
+        now(1),
+    );
+    state.snapshot(snapshot(at(2, 9), false, vec![registered("i2", 1, ActionType::Added)]), now(2));
+    assert_eq!(listed(&state.view().unwrap()), [("i2".into(), 1), ("old".into(), 1)]);
+    state.warm(now(90));
+    assert_eq!(listed(&state.view().unwrap()), [("i2".into(), 1)]);
+}
+
+#[test]
 fn a_resync_puts_every_difference_into_the_delta_and_nothing_else() {
     let mut state = ViewState::new(RETENTION, now(0).unix);
     let first = ["i1", "i2", "i3"].map(|id| registered(id, 1, ActionType::Added));
