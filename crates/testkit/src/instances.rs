@@ -11,6 +11,7 @@ use std::sync::Arc;
 ///
 /// # Panics
 /// If one is empty or endless.
+#[expect(clippy::expect_used, reason = "a test that names no instance is to fail")]
 pub fn key(app: &str, id: &str) -> InstanceKey {
     InstanceKey {
         app: AppName::parse(app).expect("an application name"),
