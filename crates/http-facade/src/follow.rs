@@ -18,6 +18,9 @@ use tonic::{Code, Request, Status};
 const FIRST_DELAY: Duration = Duration::from_millis(50);
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
+/// How long after a failed subscription the next one is made: tier 2 may just be starting.
+const RETRY: Duration = Duration::from_millis(200);
+
 /// How many subscriptions go into one message, which has a bounded size.
 const SUBSCRIPTIONS_PER_CALL: usize = 10_000;
 
@@ -78,7 +81,10 @@ async fn one_stream(tier: &Arc<Tier>, following: Following, ready: &ReadyFlag, b
                 }
                 // Tier 2 does not know this stream: whatever comes out of it, it is not ours.
                 Err(status) if status.code() == Code::NotFound => return status,
-                Err(status) => tracing::warn!(code = ?status.code(), reason = status.message(), "a subscription failed"),
+                Err(status) => {
+                    tracing::warn!(code = ?status.code(), reason = status.message(), "a subscription failed");
+                    sync.repeat_after(RETRY);
+                }
             },
             message = stream.next() => {
                 let message = match message {
@@ -120,7 +126,7 @@ struct Sync<'a> {
 impl Sync<'_> {
     /// Starts the next call, if there is something to ask and no call under way.
     fn start(&mut self, applying: &Applying) {
-        if self.call.is_some() || !(self.everything || !self.anew.is_empty()) {
+        if self.call.is_some() || (!self.everything && self.anew.is_empty()) {
             return;
         }
         let mut list: Held = self.anew.drain().map(|key| (key, None)).collect();
@@ -141,6 +147,17 @@ impl Sync<'_> {
                 list = later;
             }
             Ok(answers)
+        }));
+    }
+
+    /// Compares all that is held, but not at once.
+    fn repeat_after(&mut self, pause: Duration) {
+        let pause = self.tier.clock.sleep(pause);
+        self.everything = true;
+        // A call without answers, because there is nothing else to do meanwhile.
+        self.call = Some(Box::pin(async {
+            pause.await;
+            Ok(Vec::new())
         }));
     }
 

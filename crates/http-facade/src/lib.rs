@@ -20,6 +20,8 @@ mod respond;
 mod router;
 mod routes;
 mod server;
+#[cfg(test)]
+mod tests;
 mod tier;
 mod upstream;
 

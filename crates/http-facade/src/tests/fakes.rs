@@ -1,0 +1,296 @@
+//! A cache and a registry that do what a test says.
+
+use crate::keys::{Key, Scope};
+use parking_lot::Mutex;
+use registry_model::{AppName, Epoch, Position, Revision};
+use registry_proto::{
+    BoxStream,
+    cache::{
+        FollowMode, FollowRequest, FollowResponse, Page as PageMessage, PageSplice, PayloadGone, PayloadUpdate,
+        SubscribeOutcome, SubscribeRequest, SubscribeResponse, Watermark, cache_service_server::CacheService,
+        follow_response::Step,
+    },
+    registry::{
+        CancelRequest, CancelResponse, GetInstanceRequest, GetInstanceResponse, RegisterRequest, RegisterResponse,
+        RenewBatchRequest, RenewBatchResponse, RenewRequest, RenewResponse, WatchRequest, WatchResponse,
+        registry_service_server::RegistryService,
+    },
+};
+use std::collections::HashMap;
+use testkit::eventually;
+use tokio::sync::{mpsc, watch};
+use tonic::{Request, Response, Status};
+use wire_codec::{Form, Page};
+
+pub(crate) fn at(epoch: u64, revision: u64) -> Position {
+    Position { epoch: Epoch(epoch), revision: Revision(revision) }
+}
+
+pub(crate) fn all() -> Key {
+    Key { scope: Scope::All, form: Form::Json }
+}
+
+pub(crate) fn app(name: &str) -> Key {
+    Key { scope: Scope::Application(AppName::parse(name).unwrap()), form: Form::Json }
+}
+
+fn page(text: &str) -> PageMessage {
+    let page = Page::deflate(text.as_bytes());
+    PageMessage { deflated: page.deflated().clone(), crc: page.crc(), length: u32::try_from(page.length()).unwrap() }
+}
+
+/// Pages between a `<` and a `>`.
+pub(crate) fn whole(key: &Key, position: Position, pages: &[&str]) -> Step {
+    let splice = PageSplice { at: 0, removed: 0, pages: pages.iter().map(|text| page(text)).collect() };
+    Step::Update(update(key, None, position, vec![splice]))
+}
+
+/// The page at a place replaced.
+pub(crate) fn changed(key: &Key, previous: Position, position: Position, place: u32, text: &str) -> Step {
+    let splice = PageSplice { at: place, removed: 1, pages: vec![page(text)] };
+    Step::Update(update(key, Some(previous), position, vec![splice]))
+}
+
+pub(crate) fn update(
+    key: &Key,
+    previous: Option<Position>,
+    position: Position,
+    splices: Vec<PageSplice>,
+) -> PayloadUpdate {
+    PayloadUpdate {
+        key: Some(key.into()),
+        previous: previous.map(Into::into),
+        position: Some(position.into()),
+        head: Some(page("<")),
+        splices,
+        tail: Some(page(">")),
+        complete: true,
+    }
+}
+
+pub(crate) fn part(key: &Key, previous: Option<Position>, position: Position, place: u32, text: &str) -> Step {
+    let splice = PageSplice { at: place, removed: 0, pages: vec![page(text)] };
+    Step::Update(PayloadUpdate {
+        head: None,
+        tail: None,
+        complete: false,
+        ..update(key, previous, position, vec![splice])
+    })
+}
+
+pub(crate) fn gone(key: &Key) -> Step {
+    Step::Gone(PayloadGone { key: Some(key.into()) })
+}
+
+/// A follow stream that a test speaks into.
+struct Line {
+    follower: u64,
+    sequence: u64,
+    to: mpsc::Sender<Result<FollowResponse, Status>>,
+}
+
+#[derive(Default)]
+struct CacheState {
+    line: Option<Line>,
+    modes: Vec<FollowMode>,
+    subscribed: Vec<SubscribeRequest>,
+    /// What is sent whole to who subscribes to it.
+    content: HashMap<Key, (Position, Vec<&'static str>)>,
+    /// What there is, but is not sent by itself.
+    silent: Vec<Key>,
+    refusing: bool,
+}
+
+/// A cache with one follower at a time.
+#[derive(Default)]
+pub(crate) struct FakeCache(Mutex<CacheState>);
+
+impl FakeCache {
+    /// What a subscription to the key brings.
+    pub(crate) fn holds(&self, key: &Key, position: Position, pages: &[&'static str]) {
+        self.0.lock().content.insert(key.clone(), (position, pages.to_vec()));
+    }
+
+    /// A subscription to the key is accepted, and nothing sent.
+    pub(crate) fn is_silent_on(&self, key: &Key) {
+        self.0.lock().silent.push(key.clone());
+    }
+
+    pub(crate) fn loses(&self, key: &Key) {
+        self.0.lock().content.remove(key);
+    }
+
+    /// Subscriptions fail as if the service were gone.
+    pub(crate) fn refuses(&self, refusing: bool) {
+        self.0.lock().refusing = refusing;
+    }
+
+    /// Speaks into the stream, once there is one.
+    pub(crate) async fn says(&self, step: Step) {
+        eventually("the facade follows", || self.0.lock().line.is_some()).await;
+        self.0.lock().send(step);
+    }
+
+    pub(crate) async fn watermark(&self, epoch: u64, revision: u64, complete: bool) {
+        let position = Some(at(epoch, revision).into());
+        self.says(Step::Watermark(Watermark { position, complete })).await;
+    }
+
+    /// Ends the stream.
+    pub(crate) fn breaks(&self) {
+        self.0.lock().line = None;
+    }
+
+    pub(crate) fn follower(&self) -> Option<u64> {
+        self.0.lock().line.as_ref().map(|line| line.follower)
+    }
+
+    pub(crate) fn modes(&self) -> Vec<FollowMode> {
+        self.0.lock().modes.clone()
+    }
+
+    /// What was subscribed to, call by call: key and held position.
+    pub(crate) fn subscribed(&self) -> Vec<Vec<(Key, Option<Position>)>> {
+        let state = self.0.lock();
+        let of = |request: &SubscribeRequest| {
+            let keys = request.subscriptions.iter();
+            keys.map(|one| (Key::of(one.key.as_ref().unwrap()).unwrap(), one.held.map(Into::into))).collect()
+        };
+        state.subscribed.iter().map(of).collect()
+    }
+
+    pub(crate) fn last_seen_sequence(&self) -> u64 {
+        self.0.lock().subscribed.last().unwrap().seen_sequence
+    }
+}
+
+impl CacheState {
+    fn send(&mut self, step: Step) {
+        let line = self.line.as_mut().unwrap();
+        line.sequence += 1;
+        line.to.try_send(Ok(FollowResponse { sequence: line.sequence, step: Some(step) })).unwrap();
+    }
+}
+
+#[tonic::async_trait]
+impl CacheService for FakeCache {
+    type FollowStream = BoxStream<FollowResponse>;
+
+    async fn follow(&self, request: Request<FollowRequest>) -> Result<Response<Self::FollowStream>, Status> {
+        let request = request.into_inner();
+        let (to, mut messages) = mpsc::channel(64);
+        let mut state = self.0.lock();
+        state.modes.push(request.mode());
+        state.line = Some(Line { follower: request.follower, sequence: 0, to });
+        Ok(Response::new(Box::pin(futures::stream::poll_fn(move |cx| messages.poll_recv(cx)))))
+    }
+
+    async fn subscribe(&self, request: Request<SubscribeRequest>) -> Result<Response<SubscribeResponse>, Status> {
+        let request = request.into_inner();
+        let mut state = self.0.lock();
+        if state.refusing {
+            return Err(Status::unavailable("refusing"));
+        }
+        if state.line.as_ref().is_none_or(|line| line.follower != request.follower) {
+            return Err(Status::not_found("no such follower"));
+        }
+        state.subscribed.push(request.clone());
+        let mut response = SubscribeResponse::default();
+        for subscription in request.subscriptions {
+            let key = Key::of(&subscription.key.unwrap()).unwrap();
+            let outcome = match state.content.get(&key).cloned() {
+                Some((position, pages)) => {
+                    if subscription.held.map(Position::from) != Some(position) {
+                        state.send(whole(&key, position, &pages));
+                    }
+                    SubscribeOutcome::Subscribed
+                }
+                None if state.silent.contains(&key) => SubscribeOutcome::Subscribed,
+                None => SubscribeOutcome::NotFound,
+            };
+            response.outcomes.push(outcome.into());
+        }
+        Ok(Response::new(response))
+    }
+}
+
+type Answers<T> = Mutex<Option<Result<T, Status>>>;
+
+/// A registry that gives the answers that a test has laid out; everything is well by default.
+pub(crate) struct FakeRegistry {
+    pub(crate) registered: Mutex<Vec<RegisterRequest>>,
+    pub(crate) renewed: Mutex<Vec<RenewRequest>>,
+    pub(crate) cancelled: Mutex<Vec<CancelRequest>>,
+    pub(crate) batches: Mutex<Vec<usize>>,
+    pub(crate) register: Answers<RegisterResponse>,
+    pub(crate) renew: Answers<RenewResponse>,
+    pub(crate) cancel: Answers<CancelResponse>,
+    pub(crate) instance: Answers<GetInstanceResponse>,
+    /// Batches are answered while this is true.
+    pub(crate) open: watch::Sender<bool>,
+    /// How the next batches fail.
+    pub(crate) batch_failure: Mutex<Option<Status>>,
+}
+
+impl Default for FakeRegistry {
+    fn default() -> Self {
+        Self {
+            registered: Mutex::default(),
+            renewed: Mutex::default(),
+            cancelled: Mutex::default(),
+            batches: Mutex::default(),
+            register: Mutex::default(),
+            renew: Mutex::default(),
+            cancel: Mutex::default(),
+            instance: Mutex::default(),
+            open: watch::Sender::new(true),
+            batch_failure: Mutex::default(),
+        }
+    }
+}
+
+fn answer<T: Clone + Default>(answers: &Answers<T>) -> Result<Response<T>, Status> {
+    answers.lock().clone().unwrap_or_else(|| Ok(T::default())).map(Response::new)
+}
+
+#[tonic::async_trait]
+impl RegistryService for FakeRegistry {
+    type WatchStream = BoxStream<WatchResponse>;
+
+    async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<RegisterResponse>, Status> {
+        self.registered.lock().push(request.into_inner());
+        answer(&self.register)
+    }
+
+    async fn renew(&self, request: Request<RenewRequest>) -> Result<Response<RenewResponse>, Status> {
+        self.renewed.lock().push(request.into_inner());
+        answer(&self.renew)
+    }
+
+    /// The result of a renewal names its stamp in its outcome, so that a test sees which answer went where.
+    async fn renew_batch(&self, request: Request<RenewBatchRequest>) -> Result<Response<RenewBatchResponse>, Status> {
+        let renewals = request.into_inner().renewals;
+        self.batches.lock().push(renewals.len());
+        let mut open = self.open.subscribe();
+        let _ = open.wait_for(|open| *open).await;
+        if let Some(status) = self.batch_failure.lock().clone() {
+            return Err(status);
+        }
+        let outcome = |renewal: &RenewRequest| i32::try_from(renewal.last_dirty_ms.unwrap_or(1)).unwrap();
+        let results = renewals.iter().map(|renewal| RenewResponse { outcome: outcome(renewal), stored: None });
+        Ok(Response::new(RenewBatchResponse { results: results.collect() }))
+    }
+
+    async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelResponse>, Status> {
+        self.cancelled.lock().push(request.into_inner());
+        answer(&self.cancel)
+    }
+
+    async fn get_instance(&self, _: Request<GetInstanceRequest>) -> Result<Response<GetInstanceResponse>, Status> {
+        answer(&self.instance)
+    }
+
+    async fn watch(&self, _: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        Err(Status::unimplemented("nobody watches here"))
+    }
+}
