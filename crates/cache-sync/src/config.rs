@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Config {
     /// How long a change stays in the delta.
     #[arg(long, value_name = "DURATION", default_value = "180s", value_parser = units::duration)]
-    pub delta_retention: Duration,
+    pub retention_time_in_delta_queue: Duration,
     /// How often older changes are dropped from the delta.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = units::duration)]
     pub delta_retention_timer_interval: Duration,

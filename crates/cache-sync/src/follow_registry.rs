@@ -61,8 +61,8 @@ impl FollowRegistry {
         let clock = process.clock();
         Self {
             registry,
-            state: ViewState::new(config.delta_retention, clock.unix()),
-            retention: config.delta_retention,
+            state: ViewState::new(config.retention_time_in_delta_queue, clock.unix()),
+            retention: config.retention_time_in_delta_queue,
             retention_interval: config.delta_retention_timer_interval,
             published,
             published_at: clock.mono(),
