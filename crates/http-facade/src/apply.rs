@@ -59,8 +59,7 @@ impl Applying {
                     self.take_what_was_set_aside();
                 }
                 if let Some(position) = position {
-                    self.tier.writes.watermark(position.into());
-                    self.tier.metrics.watermark_lag.set(i64::try_from(self.tier.writes.lag()).unwrap_or(i64::MAX));
+                    self.tier.watermark(position.into());
                 }
                 Then::GoOn
             }

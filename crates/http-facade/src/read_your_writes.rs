@@ -41,7 +41,7 @@ pub(crate) struct ReadYourWrites {
 struct State {
     acknowledged: Option<Position>,
     mark: Option<Position>,
-    /// Lives that the mark has left, the oldest first: nothing of theirs is waited for.
+    /// Lives that the mark has left or passed over, the oldest first: nothing of theirs is waited for.
     over: VecDeque<Epoch>,
     /// Whether watermarks can be hoped for.
     following: bool,
@@ -82,12 +82,16 @@ impl ReadYourWrites {
     pub(crate) fn watermark(&self, position: Position) {
         let mut state = self.state.lock();
         state.following = true;
-        if let Some(before) = state.mark.replace(position)
-            && before.epoch != position.epoch
-        {
+        let before = state.mark.replace(position);
+        if before.is_none_or(|before| before.epoch != position.epoch) {
             state.over.retain(|epoch| *epoch != position.epoch);
-            state.over.push_back(before.epoch);
-            if state.over.len() > REMEMBERED_EPOCHS {
+            // A life that was acknowledged but has never been seen ends here too: its watermark will not come any more.
+            for left in [before, state.acknowledged].into_iter().flatten().map(|left| left.epoch) {
+                if left != position.epoch && !state.over.contains(&left) {
+                    state.over.push_back(left);
+                }
+            }
+            while state.over.len() > REMEMBERED_EPOCHS {
                 state.over.pop_front();
             }
         }
@@ -195,6 +199,19 @@ mod tests {
         writes.acknowledged(at(2, 2));
         writes.acknowledged(at(1, 11));
         assert!(!is_level(&writes));
+    }
+
+    #[test]
+    fn a_life_that_ended_before_it_was_seen_is_not_waited_for() {
+        let writes = ReadYourWrites::new(Waiting::Bounded);
+        writes.acknowledged(at(1, 1));
+        writes.watermark(at(2, 0));
+        assert!(is_level(&writes));
+        writes.acknowledged(at(3, 1));
+        writes.watermark(at(2, 7));
+        assert!(!is_level(&writes), "another watermark of the same life says nothing of the next one");
+        writes.watermark(at(4, 0));
+        assert!(is_level(&writes));
     }
 
     #[test]

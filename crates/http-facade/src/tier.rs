@@ -91,6 +91,22 @@ impl Tier {
         Box::pin(self.fill(key)).await
     }
 
+    /// A writer is about to be told that its write is done.
+    pub(crate) fn acknowledged(&self, position: Position) {
+        self.writes.acknowledged(position);
+        self.measure_lag();
+    }
+
+    /// Everything that is held is as new as this.
+    pub(crate) fn watermark(&self, position: Position) {
+        self.writes.watermark(position);
+        self.measure_lag();
+    }
+
+    fn measure_lag(&self) {
+        self.metrics.watermark_lag.set(i64::try_from(self.writes.lag()).unwrap_or(i64::MAX));
+    }
+
     async fn fill(self: &Arc<Self>, key: Key) -> Result<Arc<Held>, Missing> {
         let mut waiter = match self.misses.join(&key, || self.pages.get(&key)) {
             Ok(waiter) => waiter,

@@ -79,7 +79,7 @@ pub(crate) async fn cancel(facade: &Facade, app: &str, id: &str, headers: &Heade
         Ok(response) => {
             let response = response.into_inner();
             if let Some(position) = response.position {
-                facade.tier.writes.acknowledged(position.into());
+                facade.tier.acknowledged(position.into());
             }
             respond::empty(if response.found { StatusCode::OK } else { StatusCode::NOT_FOUND })
         }
@@ -148,7 +148,7 @@ where
     match facade.registry.register(Request::new(request)).await {
         Ok(response) => {
             if let Some(position) = response.into_inner().position {
-                facade.tier.writes.acknowledged(position.into());
+                facade.tier.acknowledged(position.into());
             }
             respond::empty(StatusCode::NO_CONTENT)
         }

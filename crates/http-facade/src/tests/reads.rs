@@ -141,6 +141,8 @@ async fn a_read_waits_for_the_writers_own_change_and_not_longer_than_fifty_milli
     assert_eq!(bench.get("apps").await.text(), "<old>");
     bench.acknowledges(at(1, 2)).await;
 
+    assert_eq!(bench.facade.metrics.watermark_lag.get(), 1);
+
     let waiting = bench.get_later("apps");
     bench.cache.says(whole(&all(), at(1, 2), &["new"])).await;
     bench.cache.watermark(1, 2, true).await;
