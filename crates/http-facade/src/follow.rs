@@ -45,7 +45,7 @@ pub(crate) async fn run(tier: Arc<Tier>, following: Following, ready: ReadyFlag,
         tier.session.store(None);
         tier.writes.disconnected();
         tier.misses.land_all(Missing::Unavailable);
-        let Some(reason) = end else { return };
+        let Some(reason) = end.filter(|_| !stopping.is_cancelled()) else { return };
         let delay = backoff.next_delay();
         tracing::warn!(code = ?reason.code(), reason = reason.message(), ?delay, "following the read-write cache again");
         if stopping.run_until_cancelled(tier.clock.sleep(delay)).await.is_none() {

@@ -17,7 +17,8 @@ pub(crate) async fn serve(facade: Arc<Facade>, listener: Listener) {
     let connections = TaskTracker::new();
     let slots = Arc::new(Semaphore::new(usize::try_from(facade.max_connections).unwrap_or(Semaphore::MAX_PERMITS)));
     let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
+    // Names as the Java server writes them: scripts compare them letter by letter.
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE).title_case_headers(true);
     tracing::info!(address = %listener.local_address(), "serving HTTP");
     while let Some(Some((connection, slot))) = stopping.run_until_cancelled(accept(&listener, &slots)).await {
         // A token of its own: connections would otherwise meet at one lock whenever they are polled.

@@ -95,7 +95,8 @@ impl Tasks {
     ) where
         T: Send,
     {
-        let overdue = self.overdue.clone();
+        // A token of its own: tasks would otherwise meet at one lock whenever they are polled.
+        let overdue = self.overdue.child_token();
         self.tracker.spawn(async move {
             let task = AssertUnwindSafe(task).catch_unwind();
             match overdue.run_until_cancelled(task).await {
