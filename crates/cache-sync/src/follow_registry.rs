@@ -170,7 +170,9 @@ impl FollowRegistry {
             return Err(Broken::OutOfPlace("resumed position"));
         }
         if start.warm {
+            // It may have become so while there was no watch to say it.
             self.state.warm(self.now());
+            self.publish();
         }
         Ok(None)
     }

@@ -1,12 +1,13 @@
 //! What the messages of one follow stream do to the pages. Without I/O; called by `follow` for every message, in order.
 //!
 //! While the view behind the stream is incomplete, a payload that is held from an earlier stream stays as it is; what the
-//! stream says of it is set aside until the view is complete.
+//! stream says of it is set aside until the view is complete. With push it then takes that payload's place; without, what was
+//! set aside is as old and incomplete as when it was sent, so the payload is asked for anew.
 
 use crate::{keys::Key, misses::Missing, read_only::Held, tier::Tier};
 use registry_model::Position;
 use registry_proto::cache::{
-    Page as PageMessage, PageSplice as SpliceMessage, PayloadGone, PayloadUpdate, SubscribeOutcome, SubscribeResponse,
+    FollowMode, Page as PageMessage, PageSplice as SpliceMessage, PayloadGone, PayloadUpdate, SubscribeOutcome, SubscribeResponse,
     Watermark, follow_response::Step,
 };
 use std::{
@@ -19,13 +20,14 @@ use wire_codec::{Page, PageSplice, Payload};
 pub(crate) struct Applying {
     tier: Arc<Tier>,
     follower: u64,
+    mode: FollowMode,
     /// What the last watermark said of the view.
     complete: bool,
     /// Parts of updates that have not ended yet.
     parts: HashMap<Key, Vec<PageSplice>>,
     /// What this stream says of payloads that are held from before; `None`: there is none.
     aside: HashMap<Key, Option<Arc<Held>>>,
-    /// Payloads asked for whole, because an update did not fit.
+    /// Payloads asked for whole, because an update did not fit or what was set aside is too old.
     asked: HashSet<Key>,
 }
 
@@ -34,13 +36,14 @@ pub(crate) struct Applying {
 pub(crate) enum Then {
     /// Nothing.
     GoOn,
-    /// A subscription without a held position.
-    AskAgain(Key),
+    /// Subscriptions without a held position.
+    AskAgain(Vec<Key>),
 }
 
 impl Applying {
-    pub(crate) fn new(tier: Arc<Tier>, follower: u64) -> Self {
-        Self { tier, follower, complete: false, parts: HashMap::new(), aside: HashMap::new(), asked: HashSet::new() }
+    pub(crate) fn new(tier: Arc<Tier>, follower: u64, mode: FollowMode) -> Self {
+        let (parts, aside, asked) = Default::default();
+        Self { tier, follower, mode, complete: false, parts, aside, asked }
     }
 
     /// Applies one message.
@@ -55,13 +58,11 @@ impl Applying {
             }
             Step::Watermark(Watermark { position, complete }) => {
                 self.complete = complete;
-                if complete {
-                    self.take_what_was_set_aside();
-                }
+                let then = if complete { self.end_what_was_set_aside() } else { Then::GoOn };
                 if let Some(position) = position {
                     self.tier.watermark(position.into());
                 }
-                Then::GoOn
+                then
             }
         }
     }
@@ -153,7 +154,7 @@ impl Applying {
         self.tier.metrics.resubscriptions.inc();
         tracing::debug!(?key, "an update does not fit what is held");
         self.asked.insert(key.clone());
-        Then::AskAgain(key)
+        Then::AskAgain(vec![key])
     }
 
     /// The payload as this stream left it.
@@ -189,11 +190,23 @@ impl Applying {
         }
     }
 
-    fn take_what_was_set_aside(&mut self) {
-        for (key, content) in std::mem::take(&mut self.aside) {
-            match content {
-                Some(held) => self.put(&key, held),
-                None => self.gone(&key),
+    /// The view is complete.
+    fn end_what_was_set_aside(&mut self) -> Then {
+        let aside = std::mem::take(&mut self.aside);
+        match self.mode {
+            FollowMode::Unspecified | FollowMode::Push => {
+                for (key, content) in aside {
+                    match content {
+                        Some(held) => self.put(&key, held),
+                        None => self.gone(&key),
+                    }
+                }
+                Then::GoOn
+            }
+            FollowMode::OnRequest if aside.is_empty() => Then::GoOn,
+            FollowMode::OnRequest => {
+                self.asked.extend(aside.keys().cloned());
+                Then::AskAgain(aside.into_keys().collect())
             }
         }
     }

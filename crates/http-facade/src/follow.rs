@@ -66,7 +66,7 @@ async fn one_stream(tier: &Arc<Tier>, following: Following, ready: &ReadyFlag, b
     let session = Arc::new(Session::new(follower));
     tier.session.store(Some(Arc::clone(&session)));
 
-    let mut applying = Applying::new(Arc::clone(tier), follower);
+    let mut applying = Applying::new(Arc::clone(tier), follower, following.mode);
     let mut sync = Sync { tier, session: &session, everything: true, anew: HashSet::new(), call: None };
     let mut tick = next_sync(tier, following.sync_interval);
     loop {
@@ -95,8 +95,8 @@ async fn one_stream(tier: &Arc<Tier>, following: Following, ready: &ReadyFlag, b
                 backoff.reset();
                 if let Some(step) = message.step {
                     let watermark = matches!(step, registry_proto::cache::follow_response::Step::Watermark(_));
-                    if let Then::AskAgain(key) = applying.step(step) {
-                        sync.anew.insert(key);
+                    if let Then::AskAgain(keys) = applying.step(step) {
+                        sync.anew.extend(keys);
                     }
                     if watermark {
                         ready.set(true);

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 /// How long a read waits at most.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How many lives of registry-core are remembered as over.
+/// How many lives of registry-core are remembered.
 const REMEMBERED_EPOCHS: usize = 16;
 
 /// Whether this facade lets readers wait for writes.
@@ -41,8 +41,8 @@ pub(crate) struct ReadYourWrites {
 struct State {
     acknowledged: Option<Position>,
     mark: Option<Position>,
-    /// Lives that the mark has left or passed over, the oldest first: nothing of theirs is waited for.
-    over: VecDeque<Epoch>,
+    /// Lives in the order in which they were first heard of, in acknowledgements or watermarks.
+    lives: VecDeque<Epoch>,
     /// Whether watermarks can be hoped for.
     following: bool,
 }
@@ -50,7 +50,23 @@ struct State {
 impl State {
     fn has_seen(&self, position: Position) -> bool {
         let Some(mark) = self.mark else { return false };
-        mark.includes(position) || (mark.epoch != position.epoch && self.over.contains(&position.epoch))
+        mark.includes(position) || self.is_before(position.epoch, mark.epoch)
+    }
+
+    /// Whether a life is over when the mark has come to another one: its own watermark will not come any more, be it that it
+    /// has never been seen.
+    fn is_before(&self, life: Epoch, other: Epoch) -> bool {
+        let place = |epoch| self.lives.iter().position(|known| *known == epoch);
+        place(life) < place(other)
+    }
+
+    fn hear_of(&mut self, life: Epoch) {
+        if !self.lives.contains(&life) {
+            self.lives.push_back(life);
+            if self.lives.len() > REMEMBERED_EPOCHS {
+                self.lives.pop_front();
+            }
+        }
     }
 
     /// What a read has to wait for.
@@ -70,6 +86,7 @@ impl ReadYourWrites {
             return;
         }
         let mut state = self.state.lock();
+        state.hear_of(position.epoch);
         // A late answer of a life that is over, or of an earlier moment of this one, asks for nothing new.
         let covered = state.has_seen(position) || state.acknowledged.is_some_and(|last| last.includes(position));
         if !covered {
@@ -82,19 +99,8 @@ impl ReadYourWrites {
     pub(crate) fn watermark(&self, position: Position) {
         let mut state = self.state.lock();
         state.following = true;
-        let before = state.mark.replace(position);
-        if before.is_none_or(|before| before.epoch != position.epoch) {
-            state.over.retain(|epoch| *epoch != position.epoch);
-            // A life that was acknowledged but has never been seen ends here too: its watermark will not come any more.
-            for left in [before, state.acknowledged].into_iter().flatten().map(|left| left.epoch) {
-                if left != position.epoch && !state.over.contains(&left) {
-                    state.over.push_back(left);
-                }
-            }
-            while state.over.len() > REMEMBERED_EPOCHS {
-                state.over.pop_front();
-            }
-        }
+        state.hear_of(position.epoch);
+        state.mark = Some(position);
         self.publish(&state);
     }
 
@@ -211,6 +217,18 @@ mod tests {
         writes.watermark(at(2, 7));
         assert!(!is_level(&writes), "another watermark of the same life says nothing of the next one");
         writes.watermark(at(4, 0));
+        assert!(is_level(&writes));
+    }
+
+    #[test]
+    fn a_mark_that_comes_late_does_not_end_a_life_that_was_heard_of_after_its_own() {
+        let writes = ReadYourWrites::new(Waiting::Bounded);
+        writes.watermark(at(1, 9));
+        writes.acknowledged(at(2, 1));
+        writes.acknowledged(at(3, 1));
+        writes.watermark(at(2, 1));
+        assert!(!is_level(&writes));
+        writes.watermark(at(3, 1));
         assert!(is_level(&writes));
     }
 
