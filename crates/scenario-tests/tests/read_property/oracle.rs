@@ -172,8 +172,10 @@ impl Oracle {
         self.cache
     }
 
+    /// Whether tier 2 has come to the present life of the registry, and this position is of it.
     pub(crate) fn is_of_present_life(&self, position: Position) -> bool {
-        position.epoch.0 == self.life().epoch
+        let epoch = self.life().epoch;
+        position.epoch.0 == epoch && self.at.is_some_and(|at| at.epoch.0 == epoch)
     }
 
     // What the registry says to writers.
@@ -323,11 +325,11 @@ impl Oracle {
         Ok(())
     }
 
-    /// Whether the facade has nothing left to take from a cache-sync that it reaches.
-    pub(crate) fn is_facade_level(&self) -> Result<(), String> {
+    /// Whether the facade, which has had all the time that it needs, has taken all from a cache-sync that it reaches.
+    pub(crate) fn is_facade_level(&mut self) -> Result<(), String> {
         let expected = self.at.map(|at| (at, self.complete));
-        let Follow { mark, level, .. } = self.follow;
-        if self.follow.open && mark == expected && (level || expected.is_none()) {
+        if self.follow.open && self.follow.mark == expected {
+            self.follow.level = expected.is_some();
             Ok(())
         } else {
             Err(format!("the facade is at {:?}, tier 2 at {expected:?}", self.follow))
@@ -346,6 +348,10 @@ impl Oracle {
         if self.follow.stream == stream {
             self.follow = Follow { stream, ..Follow::default() };
         }
+    }
+
+    pub(crate) fn follow_is_cut(&mut self) {
+        self.follow_ended(self.follow.stream);
     }
 
     pub(crate) fn watermark(&mut self, stream: u64, watermark: &Watermark) {

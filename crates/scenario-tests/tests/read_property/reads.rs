@@ -6,18 +6,37 @@ use crate::{
 };
 use registry_model::{Clock as _, Mono, Position};
 use scenario_tests::{Applications, Fields, Instance};
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 use testkit::ManualClock;
 
 const RETENTION: Duration = Duration::from_secs(180);
 
 /// What the facade showed last under one key.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Served {
     /// The first view that it may have been.
     view: usize,
-    /// The life of cache-sync and the follow stream that it came from; none after a 404, since nothing is held then.
-    held: Option<(u64, u64)>,
+    /// None after a 404, since nothing is held then.
+    held: Option<Held>,
+}
+
+/// Where what is held came from.
+#[derive(Clone, Debug)]
+struct Held {
+    /// The lives of cache-sync that it may have come from: it may look the same in several.
+    caches: BTreeSet<u64>,
+    /// The follow stream.
+    stream: u64,
+}
+
+impl Held {
+    /// Whether it may become this view: one that the same cache-sync went on to, or a complete one.
+    fn may_become(&self, view: &View) -> bool {
+        view.complete || self.caches.contains(&view.cache)
+    }
 }
 
 /// A client that keeps its list by the Java client's algorithm.
@@ -31,6 +50,8 @@ struct Reader {
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     served: BTreeMap<Payload, Served>,
+    /// The stream on which a payload was asked for that may have come after its reader was sent away.
+    asked: BTreeMap<Payload, u64>,
     readers: BTreeMap<bool, Reader>,
 }
 
@@ -45,6 +66,7 @@ pub(crate) struct Begun {
     push: bool,
     acknowledged: Option<Position>,
     views: usize,
+    stream: u64,
 }
 
 /// What a reader was shown.
@@ -62,8 +84,10 @@ impl Reads {
             healthy: up && oracle.follow.level,
             settled,
             push,
-            acknowledged: oracle.acknowledged,
+            // A write of a life that is over may be lost, and one that tier 2 has not come to may not be there yet.
+            acknowledged: oracle.acknowledged.filter(|position| oracle.is_of_present_life(*position)),
             views: oracle.views.len(),
+            stream: oracle.follow.stream,
         }
     }
 
@@ -76,38 +100,39 @@ impl Reads {
         oracle: &Oracle,
         clock: &ManualClock,
     ) -> Result<(), String> {
-        let served = self.served.get(&begun.payload).copied();
+        let served = self.served.get(&begun.payload).cloned();
         let follow = oracle.follow;
         let complete = follow.mark.is_some_and(|(_, complete)| complete);
         // Held from an earlier stream, it is left alone until the view behind the present one is complete.
-        let held = served.and_then(|served| served.held);
-        let may_be_frozen = held.is_some_and(|(_, stream)| stream < follow.stream) && !complete;
-        let mut first = served.map_or(0, |served| served.view);
+        let held = served.as_ref().and_then(|served| served.held.as_ref());
+        let since = held.map(|held| held.stream).or(self.asked.get(&begun.payload).copied());
+        let may_be_frozen = since.is_some_and(|since| since < follow.stream) && !complete;
+        let mut first = served.as_ref().map_or(0, |served| served.view);
         if healthy && !may_be_frozen {
             if begun.settled {
                 first = first.max(begun.views - 1);
             } else if begun.push
                 && let Some(acknowledged) = begun.acknowledged
-                && oracle.views.last().is_some_and(|view| view.at.epoch == acknowledged.epoch)
             {
                 let shows = |view: &View| view.cache == oracle.cache() && view.at.includes(acknowledged);
                 let shown = oracle.views.iter().position(shows);
                 first = first.max(shown.ok_or("the read did not wait for the last acknowledged write")?);
-            } else if begun.push && begun.acknowledged.is_some_and(|position| oracle.is_of_present_life(position)) {
-                return Err("the read did not wait for the present life of the registry".to_owned());
             }
         }
-        let surely_held = held.filter(|(cache, _)| {
-            let follows = |view: &&View| view.cache == *cache || view.complete;
-            oracle.views[first.min(oracle.views.len())..].iter().filter(follows).all(|view| exists(view, begun.payload))
+        let surely_held = held.filter(|held| {
+            let later = oracle.views.iter().skip(first);
+            later.filter(|view| held.may_become(view)).all(|view| exists(view, begun.payload))
         });
-        let may_show = |view: &View| surely_held.is_none_or(|(cache, _)| view.complete || view.cache == cache);
+        let may_show = |view: &View| surely_held.is_none_or(|held| held.may_become(view));
         let candidates: Vec<usize> = (first..oracle.views.len()).filter(|at| may_show(&oracle.views[*at])).collect();
 
         let document = match answer {
             Answer::Unavailable if healthy => return Err("503 while everything is up".to_owned()),
             Answer::Unavailable if surely_held.is_some() => return Err("503 for what is held".to_owned()),
-            Answer::Unavailable => return Ok(()),
+            Answer::Unavailable => {
+                self.asked.entry(begun.payload).or_insert(begun.stream);
+                return Ok(());
+            }
             Answer::NotFound => {
                 let absent = candidates.iter().find(|at| !exists(&oracle.views[**at], begun.payload));
                 let view = *absent.ok_or_else(|| format!("404, but it exists in all of {candidates:?}"))?;
@@ -123,8 +148,9 @@ impl Reads {
             let candidates: Vec<_> = candidates.iter().map(|at| (at, describe(&oracle.views[*at]))).collect();
             format!("it is none of the views that it may be\nshown: {document:#?}\nviews: {candidates:#?}\nserved: {served:?}, begun: {begun:?}, follow: {follow:?}")
         })?;
-        let stream = held.filter(|_| may_be_frozen).map_or(follow.stream, |(_, stream)| stream);
-        self.served.insert(begun.payload, Served { view, held: Some((oracle.views[view].cache, stream)) });
+        let stream = since.filter(|_| may_be_frozen).unwrap_or(follow.stream);
+        let caches = matching.iter().map(|at| oracle.views[*at].cache).collect();
+        self.served.insert(begun.payload, Served { view, held: Some(Held { caches, stream }) });
         self.keep_list(begun.payload, &document, &matching, oracle, now)
     }
 

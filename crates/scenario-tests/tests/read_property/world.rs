@@ -296,6 +296,10 @@ impl World {
     }
 
     async fn fault(&mut self, fault: Fault) {
+        if fault.part == Part::Cache {
+            // The facade has yet to notice.
+            self.oracle.lock().follow_is_cut();
+        }
         match (fault.part, fault.turn) {
             (Part::Registry, Turn::Down) => self.registry_line.cut(),
             (Part::Registry, Turn::Back) => {
@@ -333,7 +337,7 @@ impl World {
                 sleep(AGES).await;
             }
         }
-        let oracle = self.oracle.lock();
+        let mut oracle = self.oracle.lock();
         if self.registry_line.is_connected() {
             oracle.is_view_level()?;
         }
