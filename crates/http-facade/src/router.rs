@@ -11,7 +11,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header::ACCEPT, request::Parts};
-use wire_codec::Form;
+use wire_codec::{Form, MediaType};
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ where
 {
     let headers = &head.headers;
     // Every answer with content depends on what the client takes, so that is settled before anything is done.
-    let form = negotiated(headers);
+    let form = negotiated(headers).map(Form::full);
     match (route, form) {
         (Route::NoSuchResource, _) => respond::empty(StatusCode::NOT_FOUND),
         (Route::NoSuchMethod(methods), _) => respond::allow(StatusCode::METHOD_NOT_ALLOWED, methods),
@@ -139,8 +139,8 @@ where
     }
 }
 
-/// The form that the client takes; `None` if there is none.
-fn negotiated(headers: &HeaderMap) -> Option<Form> {
+/// The language that the client takes; `None` if there is none.
+fn negotiated(headers: &HeaderMap) -> Option<MediaType> {
     let mut lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
     let first = lines.next();
     match lines.next() {
@@ -203,10 +203,10 @@ mod tests {
     #[test]
     fn several_accept_lines_count_as_one() {
         let mut headers = HeaderMap::new();
-        assert_eq!(negotiated(&headers), Some(Form::Xml));
+        assert_eq!(negotiated(&headers), Some(MediaType::Xml));
         headers.append(ACCEPT, "text/html".parse().unwrap());
         assert_eq!(negotiated(&headers), None);
         headers.append(ACCEPT, "application/json".parse().unwrap());
-        assert_eq!(negotiated(&headers), Some(Form::Json));
+        assert_eq!(negotiated(&headers), Some(MediaType::Json));
     }
 }

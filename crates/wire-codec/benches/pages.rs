@@ -9,7 +9,8 @@ use registry_model::{
 };
 use std::{hint::black_box, sync::Arc};
 use wire_codec::{
-    Extent, Form, Nesting, Page, PageSplice, Payload, Place, Run, decode_registration, encode_instance, encode_page,
+    Extent, Form, MediaType, Nesting, Page, PageSplice, Payload, Place, Run, decode_registration, encode_instance,
+    encode_page,
 };
 
 /// An instance as a Spring client registers it.
@@ -79,7 +80,9 @@ fn pages(criterion: &mut Criterion) {
     group.finish();
 
     let body = encode_instance(Form::Json, &record(&app, 7));
-    criterion.bench_function("decode_registration", |bench| bench.iter(|| decode_registration(black_box(&body))));
+    criterion.bench_function("decode_registration", |bench| {
+        bench.iter(|| decode_registration(MediaType::Json, black_box(&body)));
+    });
 
     let edge = Page::deflate(b"about as much as a head or a tail holds");
     let payload = Payload::new(edge.clone(), vec![page.clone(); 1500], edge.clone());

@@ -1,26 +1,58 @@
-//! From a client's JSON document to a registration draft: lenient about what clients really send, strict about what cannot be meant.
+//! From a client's document to a registration draft: lenient about what clients really send, strict about what cannot be meant.
 //! Called by http-facade for `POST apps/{app}`; follows registry-model's `RegistrationDraft`.
 
+mod elements;
 mod entries;
 mod fields;
+mod markup;
 mod scalar;
+mod unicode;
 
+use crate::MediaType;
 use entries::Entries;
 use fields::Sheet;
 use registry_model::{Classify, ErrorClass, RegistrationDraft};
+use std::borrow::Cow;
+
+/// How deep objects, arrays and elements may nest. Real documents have four levels.
+const MAX_DEPTH: usize = 100;
 
 /// Why a body is no registration.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// Not UTF-8.
-    #[error("body is not valid UTF-8")]
-    NotUtf8,
-    /// Objects or arrays in each other beyond all reason.
-    #[error("body is nested deeper than {} levels", entries::MAX_DEPTH)]
+    /// Neither UTF-8 nor UTF-16 nor UTF-32.
+    #[error("body is not valid Unicode")]
+    NotUnicode,
+    /// Objects, arrays or elements in each other beyond all reason.
+    #[error("body is nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
     /// Not JSON.
     #[error("body is not valid JSON")]
     Syntax(#[source] serde_json::Error),
+    /// Not XML.
+    #[error("body is not valid XML")]
+    Markup(#[source] quick_xml::Error),
+    /// Not XML either, for a reason that its parser does not look for.
+    #[error("body is not valid XML: {0}")]
+    NotWellFormed(&'static str),
+    /// A document type declaration, which could define entities or fetch files.
+    #[error("body has a document type declaration")]
+    DocumentType,
+    /// An XML document that is no instance.
+    #[error("root element is {name:?} where instance belongs")]
+    RootElement {
+        /// The root's name.
+        name: Box<str>,
+    },
+    /// A data centre whose facts come before its name, so that nobody knows yet what they are.
+    #[error("dataCenterInfo has metadata before its name")]
+    FactsBeforeName,
+    /// Another text where a whole number belongs.
+    #[error("{field} is not a whole number")]
+    NotAWholeNumber {
+        /// The field's name.
+        field: &'static str,
+    },
     /// JSON of another shape than `{"instance":{...}}`.
     #[error("body lacks the outer key \"instance\", or has another beside it")]
     Root,
@@ -75,15 +107,22 @@ impl Classify for DecodeError {
     }
 }
 
-/// Decodes `{"instance":{...}}`.
+/// Decodes `{"instance":{...}}`, or the element `instance`.
 ///
-/// Keys may come in any order; unknown ones are skipped whatever they hold, `null` counts as absent, of a repeated key the last counts.
+/// Keys and elements may come in any order; unknown ones are skipped whatever they hold, `null` counts as absent, of a repeated one the
+/// last counts. Text is UTF-8, or UTF-16 or UTF-32 of either byte order, with or without a byte order mark.
 ///
 /// # Errors
 /// The body is no such document, or a field holds what cannot be understood.
-pub fn decode_registration(body: &[u8]) -> Result<RegistrationDraft, DecodeError> {
-    let body = std::str::from_utf8(body).map_err(|_| DecodeError::NotUtf8)?;
-    let body = body.strip_prefix('\u{FEFF}').unwrap_or(body);
+pub fn decode_registration(media: MediaType, body: &[u8]) -> Result<RegistrationDraft, DecodeError> {
+    let text: Cow<'_, str> = unicode::text_of(body)?;
+    match media {
+        MediaType::Json => decode_json(&text),
+        MediaType::Xml => elements::read(&text),
+    }
+}
+
+fn decode_json(body: &str) -> Result<RegistrationDraft, DecodeError> {
     entries::check_depth(body)?;
     let root = Entries::of_document(body)?;
     let [(name, instance)] = root.as_slice() else { return Err(DecodeError::Root) };

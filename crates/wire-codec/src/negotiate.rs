@@ -1,6 +1,6 @@
 //! What a client asks for and what it sends, from its headers. Called by http-facade for every read, so nothing here allocates.
 
-use crate::Form;
+use crate::MediaType;
 
 /// A request body of a type that nobody reads: 415.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,21 +43,21 @@ enum Precision {
     Named,
 }
 
-/// What an `Accept` header says about one form.
+/// What an `Accept` header says about one language.
 #[derive(Clone, Copy)]
 struct Offer {
-    form: Form,
+    media: MediaType,
     weight: Weight,
     precision: Precision,
     position: usize,
 }
 
-/// The form of an answer: `Accept` decides by weight, then the type named more exactly, then the one named first; without a preference XML.
+/// The language of an answer: `Accept` decides by weight, then the type named more exactly, then the one named first; without a preference XML.
 /// `None` where neither is accepted: 406.
-pub fn negotiate(accept: Option<&str>) -> Option<Form> {
+pub fn negotiate(accept: Option<&str>) -> Option<MediaType> {
     let accept = accept.map(str::trim).filter(|accept| !accept.is_empty());
-    let Some(accept) = accept else { return Some(Form::Xml) };
-    let offers = [offer(accept, Form::Xml), offer(accept, Form::Json)];
+    let Some(accept) = accept else { return Some(MediaType::Xml) };
+    let offers = [offer(accept, MediaType::Xml), offer(accept, MediaType::Json)];
     let mut best: Option<Offer> = None;
     for offer in offers.into_iter().flatten().filter(|offer| offer.weight > Weight::NONE) {
         let beats = |other: Offer| {
@@ -68,15 +68,15 @@ pub fn negotiate(accept: Option<&str>) -> Option<Form> {
             best = Some(offer);
         }
     }
-    best.map(|offer| offer.form)
+    best.map(|offer| offer.media)
 }
 
-/// What the most exact range that covers a form says about it.
-fn offer(accept: &str, form: Form) -> Option<Offer> {
+/// What the most exact range that covers a language says about it.
+fn offer(accept: &str, media: MediaType) -> Option<Offer> {
     let mut found: Option<Offer> = None;
     for (position, element) in accept.split(',').enumerate() {
         let range = head(element);
-        let precision = if range.eq_ignore_ascii_case(form.content_type()) {
+        let precision = if range.eq_ignore_ascii_case(media.name()) {
             Precision::Named
         } else if range.eq_ignore_ascii_case("application/*") {
             Precision::AnyApplication
@@ -85,7 +85,7 @@ fn offer(accept: &str, form: Form) -> Option<Offer> {
         } else {
             continue;
         };
-        let offer = Offer { form, weight: Weight::of(element), precision, position };
+        let offer = Offer { media, weight: Weight::of(element), precision, position };
         if found.is_none_or(|found| (offer.precision, offer.weight) > (found.precision, found.weight)) {
             found = Some(offer);
         }
@@ -93,16 +93,16 @@ fn offer(accept: &str, form: Form) -> Option<Offer> {
     found
 }
 
-/// The form of a request's body.
+/// The language of a request's body.
 ///
 /// # Errors
 /// No type, another type, or a charset other than UTF-8 and ISO-8859-1.
-pub fn request_form(content_type: Option<&str>) -> Result<Form, Unsupported> {
+pub fn body_type(content_type: Option<&str>) -> Result<MediaType, Unsupported> {
     let content_type = content_type.ok_or(Unsupported)?;
     let charset = parameter(content_type, "charset");
     let readable = charset
         .is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8") || charset.eq_ignore_ascii_case("iso-8859-1"));
-    let named = Form::ALL.into_iter().find(|form| head(content_type).eq_ignore_ascii_case(form.content_type()));
+    let named = MediaType::ALL.into_iter().find(|media| head(content_type).eq_ignore_ascii_case(media.name()));
     named.filter(|_| readable).ok_or(Unsupported)
 }
 
@@ -135,7 +135,7 @@ fn parameter<'a>(element: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    fn check(table: &[(&str, Option<Form>)]) {
+    fn check(table: &[(&str, Option<MediaType>)]) {
         for (accept, form) in table {
             assert_eq!(negotiate(Some(accept)), *form, "{accept:?}");
         }
@@ -143,25 +143,25 @@ mod tests {
 
     #[test]
     fn rest_86_without_a_preference_the_answer_is_xml() {
-        assert_eq!(negotiate(None), Some(Form::Xml));
+        assert_eq!(negotiate(None), Some(MediaType::Xml));
         check(&[
-            ("", Some(Form::Xml)),
-            (" ", Some(Form::Xml)),
-            ("*/*", Some(Form::Xml)),
-            ("application/*", Some(Form::Xml)),
+            ("", Some(MediaType::Xml)),
+            (" ", Some(MediaType::Xml)),
+            ("*/*", Some(MediaType::Xml)),
+            ("application/*", Some(MediaType::Xml)),
         ]);
-        assert_eq!(Form::Xml.content_type(), "application/xml");
+        assert_eq!(MediaType::Xml.name(), "application/xml");
     }
 
     #[test]
     fn rest_87_json_is_asked_for_by_name() {
         check(&[
-            ("application/json", Some(Form::Json)),
-            ("APPLICATION/JSON", Some(Form::Json)),
-            ("application/json;charset=UTF-8; v=1", Some(Form::Json)),
-            ("application/json, application/*+json", Some(Form::Json)),
+            ("application/json", Some(MediaType::Json)),
+            ("APPLICATION/JSON", Some(MediaType::Json)),
+            ("application/json;charset=UTF-8; v=1", Some(MediaType::Json)),
+            ("application/json, application/*+json", Some(MediaType::Json)),
         ]);
-        assert_eq!(Form::Json.content_type(), "application/json");
+        assert_eq!(MediaType::Json.name(), "application/json");
     }
 
     #[test]
@@ -175,38 +175,38 @@ mod tests {
 
     #[test]
     fn rest_89_browsers_get_xml() {
-        check(&[("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Some(Form::Xml))]);
+        check(&[("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Some(MediaType::Xml))]);
     }
 
     #[test]
     fn rest_90_weight_then_precision_then_order_decides() {
         check(&[
-            ("application/json, application/xml", Some(Form::Json)),
-            ("application/xml, application/json", Some(Form::Xml)),
-            ("application/xml;q=0.5, application/json;q=0.6", Some(Form::Json)),
-            ("application/json;q=0.5, application/xml", Some(Form::Xml)),
-            ("application/json; Q=.9, application/xml;q=0.89", Some(Form::Json)),
-            ("*/*, application/json", Some(Form::Json)),
-            ("application/*, application/json", Some(Form::Json)),
-            ("*/*;q=1, application/json;q=0.5", Some(Form::Xml)),
-            ("*/*, application/xml;q=0", Some(Form::Json)),
-            ("application/xml;q=0, application/*;q=0.1", Some(Form::Json)),
-            ("text/html, *; q=.2, */*; q=.2", Some(Form::Xml)),
-            ("application/json;q=nonsense", Some(Form::Json)),
-            (",,application/json,", Some(Form::Json)),
+            ("application/json, application/xml", Some(MediaType::Json)),
+            ("application/xml, application/json", Some(MediaType::Xml)),
+            ("application/xml;q=0.5, application/json;q=0.6", Some(MediaType::Json)),
+            ("application/json;q=0.5, application/xml", Some(MediaType::Xml)),
+            ("application/json; Q=.9, application/xml;q=0.89", Some(MediaType::Json)),
+            ("*/*, application/json", Some(MediaType::Json)),
+            ("application/*, application/json", Some(MediaType::Json)),
+            ("*/*;q=1, application/json;q=0.5", Some(MediaType::Xml)),
+            ("*/*, application/xml;q=0", Some(MediaType::Json)),
+            ("application/xml;q=0, application/*;q=0.1", Some(MediaType::Json)),
+            ("text/html, *; q=.2, */*; q=.2", Some(MediaType::Xml)),
+            ("application/json;q=nonsense", Some(MediaType::Json)),
+            (",,application/json,", Some(MediaType::Json)),
         ]);
     }
 
     #[test]
     fn rest_15_16_bodies_are_json_or_xml_in_utf_8() {
-        let json = Ok(Form::Json);
+        let json = Ok(MediaType::Json);
         let table = [
             (Some("application/json"), json),
             (Some("Application/JSON"), json),
             (Some("application/json;charset=UTF-8"), json),
             (Some("application/json; charset=\"utf-8\""), json),
             (Some("application/json; v=1; Charset=iso-8859-1"), json),
-            (Some("application/xml"), Ok(Form::Xml)),
+            (Some("application/xml"), Ok(MediaType::Xml)),
             (Some("application/json;charset=UTF-16"), Err(Unsupported)),
             (Some("application/json;charset="), Err(Unsupported)),
             (Some("text/plain"), Err(Unsupported)),
@@ -217,7 +217,7 @@ mod tests {
             (None, Err(Unsupported)),
         ];
         for (content_type, form) in table {
-            assert_eq!(request_form(content_type), form, "{content_type:?}");
+            assert_eq!(body_type(content_type), form, "{content_type:?}");
         }
     }
 

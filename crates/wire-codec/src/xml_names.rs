@@ -1,4 +1,5 @@
-//! Metadata keys as XML element names: the coding of Eureka's XML library. Called by `xml_output`.
+//! Metadata keys as XML element names and back: the coding of Eureka's XML library; what XML allows where.
+//! Called by `xml_output` and `decode`.
 
 /// Appends the element name of a key: `$` is `_-`, `_` is `__`, and a UTF-16 unit that may not stand at its place is `_.` and four hex digits.
 pub(crate) fn push_element_name(out: &mut Vec<u8>, key: &str) {
@@ -25,6 +26,58 @@ fn push_unit(out: &mut Vec<u8>, unit: u16) {
     out.extend_from_slice(b"_.");
     let digits = [unit >> 12, unit >> 8, unit >> 4, unit];
     out.extend(digits.iter().filter_map(|digit| HEX.get(usize::from(digit & 15))));
+}
+
+/// The key that an element name stands for. What is no sequence of the coding stands for itself.
+pub(crate) fn key_of(name: &str) -> String {
+    let mut key = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((plain, coded)) = rest.split_once('_') {
+        key.push_str(plain);
+        let (character, after) = decode_one(coded).unwrap_or(('_', coded));
+        key.push(character);
+        rest = after;
+    }
+    key + rest
+}
+
+/// What stands behind an underscore: the character meant, and what follows it.
+fn decode_one(coded: &str) -> Option<(char, &str)> {
+    let mut characters = coded.chars();
+    match characters.next()? {
+        '_' => Some(('_', characters.as_str())),
+        '-' => Some(('$', characters.as_str())),
+        '.' => {
+            let (first, rest) = take_unit(characters.as_str())?;
+            if let Ok(character) = char::try_from(u32::from(first)) {
+                return Some((character, rest));
+            }
+            let (second, rest) = take_unit(rest.strip_prefix("_.")?)?;
+            let character = char::decode_utf16([first, second]).next()?.ok()?;
+            Some((character, rest))
+        }
+        _ => None,
+    }
+}
+
+/// Four hex digits.
+fn take_unit(text: &str) -> Option<(u16, &str)> {
+    let (digits, rest) = text.split_at_checked(4)?;
+    let all_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let unit = u16::from_str_radix(digits, 16).ok().filter(|_| all_hex)?;
+    Some((unit, rest))
+}
+
+/// Whether XML 1.0 allows the character in a document.
+pub(crate) const fn is_character(character: char) -> bool {
+    matches!(character, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
+}
+
+/// Whether it is the name of an element.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next().is_some_and(|first| first == '_' || may_start(first))
+        && characters.all(|character| character == '_' || may_follow(character))
 }
 
 fn may_start(character: char) -> bool {
@@ -127,6 +180,57 @@ mod tests {
         ];
         for (key, name) in table {
             assert_eq!(name_of(key), name, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn rest_117_element_names_become_keys() {
+        let table = [
+            ("_.0031num", "1num"),
+            ("a__b", "a_b"),
+            ("a_-b", "a$b"),
+            ("k_.003c1", "k<1"),
+            ("k_.003C1", "k<1"),
+            ("a.b-c:d", "a.b-c:d"),
+            ("a_b", "a_b"),
+            ("_a_", "_a_"),
+            ("a___b", "a__b"),
+            ("_", "_"),
+            ("___", "__"),
+            ("a_.12", "a_.12"),
+            ("a_.12g4b", "a_.12g4b"),
+            ("a_.+123", "a_.+123"),
+            ("a_.\u{e9}\u{e9}", "a_.\u{e9}\u{e9}"),
+            ("_.d83d_.de00", "\u{1F600}"),
+            ("_.D83D_.DE00x", "\u{1F600}x"),
+            ("_.d83d", "_.d83d"),
+            ("_.de00_.d83d", "_.de00_.d83d"),
+            ("_.d83d_.0041", "_.d83dA"),
+            ("", ""),
+        ];
+        for (name, key) in table {
+            assert_eq!(key_of(name), key, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_told_from_what_is_none() {
+        for name in ["a", "_", ":a", "a1-.", "\u{e9}\u{301}", "_.0031num"] {
+            assert!(is_name(name), "{name:?}");
+        }
+        for name in ["", "1", "-a", ".a", "a b", "a<", "a/b", "\u{301}", "a\u{1F600}", "a\u{d7}"] {
+            assert!(!is_name(name), "{name:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_key_survives_its_element_name(key in ".{1,20}", unusual in "[_.$a0-9d-]{1,20}") {
+            for key in [key, unusual] {
+                let name = name_of(&key);
+                proptest::prop_assert!(is_name(&name), "{:?}", name);
+                proptest::prop_assert_eq!(key_of(&name), key);
+            }
         }
     }
 

@@ -21,7 +21,7 @@ use registry_proto::{
 };
 use std::sync::Arc;
 use tonic::Request;
-use wire_codec::Form;
+use wire_codec::{Form, MediaType};
 
 const REPLICATION: &str = "x-netflix-discovery-replication";
 
@@ -115,10 +115,9 @@ where
     B: http_body::Body<Data = Bytes>,
 {
     let content_type = headers.get(CONTENT_TYPE);
-    let coding = match (wire_codec::request_form(text(content_type)), Coding::of(headers)) {
-        (Ok(Form::Json), Some(coding)) => coding,
-        // XML bodies are not read yet.
-        (Ok(Form::Json | Form::Xml) | Err(_), _) => {
+    let (media, coding) = match (wire_codec::body_type(text(content_type)), Coding::of(headers)) {
+        (Ok(media), Some(coding)) => (media, coding),
+        (Ok(_), None) | (Err(_), _) => {
             return refuse(facade, headers, body, StatusCode::UNSUPPORTED_MEDIA_TYPE).await;
         }
     };
@@ -126,7 +125,7 @@ where
         return refuse(facade, headers, body, StatusCode::PAYLOAD_TOO_LARGE).await;
     }
     let draft = match request_body::read(body, facade.max_body, &facade.clock).await {
-        Ok(bytes) => decode(bytes, coding, facade.max_body).await,
+        Ok(bytes) => decode(bytes, media, coding, facade.max_body).await,
         Err(refused) => Err(Undecodable::Refused(refused)),
     };
     let draft = match draft {
@@ -196,20 +195,20 @@ enum Undecodable {
     GivenUp,
 }
 
-async fn decode(body: Bytes, coding: Coding, limit: usize) -> Result<RegistrationDraft, Undecodable> {
+async fn decode(body: Bytes, media: MediaType, coding: Coding, limit: usize) -> Result<RegistrationDraft, Undecodable> {
     let at_once = match coding {
         Coding::Identity => PLAIN_AT_ONCE,
         Coding::Gzip => GZIP_AT_ONCE,
     };
     if body.len() <= at_once {
-        decode_now(&body, coding, limit)
+        decode_now(&body, media, coding, limit)
     } else {
-        let decoding = tokio::task::spawn_blocking(move || decode_now(&body, coding, limit));
+        let decoding = tokio::task::spawn_blocking(move || decode_now(&body, media, coding, limit));
         decoding.await.unwrap_or(Err(Undecodable::GivenUp))
     }
 }
 
-fn decode_now(body: &[u8], coding: Coding, limit: usize) -> Result<RegistrationDraft, Undecodable> {
+fn decode_now(body: &[u8], media: MediaType, coding: Coding, limit: usize) -> Result<RegistrationDraft, Undecodable> {
     let plain;
     let document = match coding {
         Coding::Identity => body,
@@ -218,7 +217,7 @@ fn decode_now(body: &[u8], coding: Coding, limit: usize) -> Result<RegistrationD
             &plain
         }
     };
-    wire_codec::decode_registration(document).map_err(|error| {
+    wire_codec::decode_registration(media, document).map_err(|error| {
         tracing::debug!(%error, "a registration cannot be decoded");
         Undecodable::Document
     })

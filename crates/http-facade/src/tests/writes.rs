@@ -86,11 +86,31 @@ async fn rest_11_14_to_20_bodies_that_are_no_registration_are_refused() {
         }
     }
     let body = fixture("n1", "n1");
-    for content_type in ["text/plain", "application/json;charset=UTF-16", "application/xml"] {
+    for content_type in ["text/plain", "application/json;charset=UTF-16", "application/xml;charset=UTF-16"] {
         assert_eq!(post(&bench, &[("content-type", content_type)], &body).await, (415, String::new(), None));
     }
     assert_eq!(post(&bench, &[], &body).await, (415, String::new(), None));
     assert_eq!(post(&bench, &[JSON, ("content-encoding", "br")], &body).await, (415, String::new(), None));
+    assert!(bench.registry.registered.lock().is_empty());
+}
+
+#[tokio::test]
+async fn rest_111_115_a_registration_may_be_xml() {
+    let bench = Bench::following(&[]).await;
+    let xml = ("content-type", "application/xml");
+    let body = "<instance><hostName>n1.test</hostName><app>billing</app><ipAddr>192.0.2.10</ipAddr><port>8080</port>\
+                <securePort>8443</securePort><dataCenterInfo class=\"foo.Bar\"><name>MyOwn</name></dataCenterInfo></instance>";
+    assert_eq!(post(&bench, &[xml], body).await, (204, String::new(), None));
+    let instance = bench.registry.registered.lock().pop().unwrap().instance.unwrap().into_instance().unwrap();
+    assert_eq!(instance.key.to_string(), "BILLING/n1.test");
+    assert!(instance.port.enabled && !instance.secure_port.enabled);
+    assert_eq!((instance.port.number, instance.secure_port.number), (8080, 8443));
+    let error = "<error><message>cannot parse request body</message></error>";
+    for body in [&format!("<!DOCTYPE instance>{body}"), &fixture("n1", "n1"), "", "<application/>"] {
+        let expected = (400, error.to_owned(), Some("application/xml".to_owned()));
+        assert_eq!(post(&bench, &[xml], body).await, expected, "{body}");
+    }
+    assert_eq!(post(&bench, &[JSON], body).await.0, 400);
     assert!(bench.registry.registered.lock().is_empty());
 }
 

@@ -1,12 +1,9 @@
 //! The entries of a JSON object with their values unread: what tolerance about shapes is built on. Called by `decode` and `fields`.
 
-use super::DecodeError;
+use super::{DecodeError, MAX_DEPTH};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
-
-/// How deep objects and arrays may nest. Real documents have four levels.
-pub(super) const MAX_DEPTH: usize = 100;
 
 /// An object's entries in document order, repeated keys included.
 pub(super) struct Entries<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);

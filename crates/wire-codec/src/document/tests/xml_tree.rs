@@ -1,6 +1,7 @@
 //! XML documents as a foreign parser reads them.
 
 use super::optional_texts;
+use crate::xml_names::key_of;
 use quick_xml::{Reader, escape::resolve_predefined_entity, events::Event};
 use registry_model::{DataCenterInfo, Metadata, Record};
 
@@ -77,30 +78,8 @@ impl Element {
     }
 }
 
-/// A metadata key from its element name.
-fn key_of(name: &str) -> String {
-    let mut units = Vec::new();
-    let mut rest = name;
-    while let Some(first) = rest.chars().next() {
-        if let Some(after) = rest.strip_prefix("__") {
-            units.push(u16::from(b'_'));
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix("_-") {
-            units.push(u16::from(b'$'));
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix("_.") {
-            units.push(u16::from_str_radix(&after[..4], 16).expect("four hex digits"));
-            rest = &after[4..];
-        } else {
-            units.extend(first.encode_utf16(&mut [0; 2]).iter());
-            rest = &rest[first.len_utf8()..];
-        }
-    }
-    String::from_utf16(&units).expect("whole characters")
-}
-
 /// A text as XML can carry it.
-fn legal(text: &str) -> String {
+pub(super) fn legal(text: &str) -> String {
     let forbidden = |character| matches!(character, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
     text.chars().map(|character| if forbidden(character) { '\u{fffd}' } else { character }).collect()
 }
