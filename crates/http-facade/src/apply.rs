@@ -7,8 +7,8 @@
 use crate::{keys::Key, misses::Missing, read_only::Held, tier::Tier};
 use registry_model::Position;
 use registry_proto::cache::{
-    FollowMode, Page as PageMessage, PageSplice as SpliceMessage, PayloadGone, PayloadUpdate, SubscribeOutcome, SubscribeResponse,
-    Watermark, follow_response::Step,
+    FollowMode, Page as PageMessage, PageSplice as SpliceMessage, PayloadGone, PayloadUpdate, SubscribeOutcome,
+    SubscribeResponse, Watermark, follow_response::Step,
 };
 use std::{
     collections::{HashMap, HashSet},

@@ -157,6 +157,35 @@ async fn an_incomplete_view_replaces_and_drops_nothing_that_was_held_before() {
 }
 
 #[tokio::test]
+async fn without_push_nothing_of_an_incomplete_view_takes_the_place_of_what_was_held() {
+    let bench = Bench::following(&["--cache-push", "false"]).await;
+    bench.cache.holds(&all(), at(1, 9), &["full"]);
+    bench.cache.holds(&app("A"), at(1, 9), &["a"]);
+    bench.reads("apps", "<full>").await;
+    bench.reads("apps/A", "<a>").await;
+    bench.cache.holds(&all(), at(2, 0), &["cold"]);
+    bench.cache.loses(&app("A"));
+    bench.follows_again().await;
+    bench.cache.watermark(2, 0, false).await;
+    eventually("what is held is told", || bench.cache.subscribed().len() == 3).await;
+    bench.has_applied_all(0, false).await;
+
+    // The view becomes complete; its pages are not sent unasked.
+    bench.cache.holds(&all(), at(2, 5), &["warm"]);
+    bench.cache.holds(&app("A"), at(2, 5), &["warm a"]);
+    bench.cache.watermark(2, 5, true).await;
+    testkit::eventually_async("the complete listing is shown", async || match bench.get("apps").await.text() {
+        "<full>" => false,
+        other => {
+            assert_eq!(other, "<warm>");
+            true
+        }
+    })
+    .await;
+    bench.reads("apps/A", "<warm a>").await;
+}
+
+#[tokio::test]
 async fn everything_held_is_compared_at_multiples_of_the_interval_on_the_wall_clock() {
     for push in ["true", "false"] {
         let bench = Bench::following(&["--cache-push", push]).await;
