@@ -76,7 +76,12 @@ impl Applications {
             "applications" => Self {
                 version: root.child("versions__delta").map(|child| child.text.clone()),
                 hash: root.child("apps__hashcode").map(|child| child.text.clone()),
-                apps: root.children.iter().filter(|child| child.name == "application").map(Element::application).collect(),
+                apps: root
+                    .children
+                    .iter()
+                    .filter(|child| child.name == "application")
+                    .map(Element::application)
+                    .collect(),
             },
             other => panic!("a document of {other}"),
         }

@@ -41,7 +41,10 @@ pub struct Response {
 impl Request {
     /// A request without body; the target goes out as it is.
     pub fn new(method: &str, target: &str) -> Self {
-        Self { head: format!("{method} {target} HTTP/1.1\r\nhost: node.test\r\nconnection: close\r\n"), body: Vec::new() }
+        Self {
+            head: format!("{method} {target} HTTP/1.1\r\nhost: node.test\r\nconnection: close\r\n"),
+            body: Vec::new(),
+        }
     }
 
     /// A GET.
@@ -169,8 +172,7 @@ impl Response {
                 (header.name.to_ascii_lowercase(), String::from_utf8(header.value.to_vec()).expect("a plain header"))
             })
             .collect();
-        let whole =
-            Self { status: response.code.expect("a status"), headers, body: received[start..].to_vec() };
+        let whole = Self { status: response.code.expect("a status"), headers, body: received[start..].to_vec() };
         match whole.header("content-length") {
             Some(length) if !is_head => assert_eq!(length, whole.body.len().to_string(), "a whole body"),
             Some(_) => assert!(whole.body.is_empty(), "HEAD has no body"),

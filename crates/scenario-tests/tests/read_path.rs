@@ -1,4 +1,11 @@
 //! Cached reads through the REST API, in every wiring: forms, codings, the delta, push and periodic sync.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "this is how a test fails; its stories are functions of their own"
+)]
 
 mod story;
 
@@ -101,7 +108,11 @@ async fn rest_86_87_the_form_is_negotiated(wiring: Wiring) {
                 None => request,
             };
             let response = client.send(request).await;
-            assert_eq!((response.status, response.header("content-type")), (200, Some(expected)), "{target} {accept:?}");
+            assert_eq!(
+                (response.status, response.header("content-type")),
+                (200, Some(expected)),
+                "{target} {accept:?}"
+            );
         }
     }
     node.stop().await;
@@ -119,7 +130,9 @@ async fn rest_91_b16_what_is_compressed_is_the_same_document(wiring: Wiring) {
     register_all(&client, "BILLING", &["n1", "n2"]).await;
     let table = [(None, false), (Some("identity"), false), (Some("gzip;q=0"), false), (Some("gzip"), true)];
     for target in ["/eureka/apps", "/eureka/apps/delta", "/eureka/apps/BILLING"] {
-        for (form, request) in [("application/json", Request::get(target).json()), ("application/xml", Request::get(target).xml())] {
+        for (form, request) in
+            [("application/json", Request::get(target).json()), ("application/xml", Request::get(target).xml())]
+        {
             let expected = client.send(request.clone()).await.body;
             for (accepted, compressed) in table {
                 let request = match accepted {
@@ -215,8 +228,10 @@ async fn json_and_xml_say_the_same(wiring: Wiring) {
     let client = node.client();
     register(&client, &fixture()).await;
     let metadata = json!({"zone": "a<b&c", "note": "J\u{fc}rgen \"x\" 'y'"});
-    register(&client, &with(json!({"app": "ORDERS", "instanceId": "o1", "status": "DOWN", "metadata": metadata}))).await;
-    register(&client, &with(json!({"app": "ORDERS", "instanceId": "o2", "homePageUrl": "http://o2.test/?a=1&b=2"}))).await;
+    register(&client, &with(json!({"app": "ORDERS", "instanceId": "o1", "status": "DOWN", "metadata": metadata})))
+        .await;
+    register(&client, &with(json!({"app": "ORDERS", "instanceId": "o2", "homePageUrl": "http://o2.test/?a=1&b=2"})))
+        .await;
     cancel(&client, "ORDERS", "o2").await;
     for target in ["/eureka/apps", "/eureka/apps/delta", "/eureka/apps/ORDERS"] {
         let mut json = client.send(Request::get(target).json()).await.applications();

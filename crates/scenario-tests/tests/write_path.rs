@@ -1,4 +1,11 @@
 //! Register and cancel through the REST API, in every wiring; bad input changes nothing.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "this is how a test fails; its stories are functions of their own"
+)]
 
 mod story;
 
@@ -39,7 +46,10 @@ async fn rest_21_an_older_description_does_not_replace_the_stored_one(wiring: Wi
         let applications = client.applications("/eureka/apps/BILLING").await;
         let cached = applications.instances().next().unwrap().clone();
         let shown = (instance["vipAddress"].clone(), instance["lastDirtyTimestamp"].clone());
-        assert_eq!((cached.field("vipAddress"), cached.field("lastDirtyTimestamp")), (shown.0.as_str().unwrap(), "1000"));
+        assert_eq!(
+            (cached.field("vipAddress"), cached.field("lastDirtyTimestamp")),
+            (shown.0.as_str().unwrap(), "1000")
+        );
         shown
     };
     register(&client, &fixture()).await;
@@ -168,7 +178,11 @@ async fn bad_input_is_refused_and_changes_nothing(wiring: Wiring) {
         ("escaped no UTF-8", post("/eureka/apps/%ff", body(json!({}))), 400),
         ("broken escape in a cancel", Request::new("DELETE", "/eureka/apps/BILLING/n1%"), 400),
         ("bad stamp", Request::new("PUT", "/eureka/apps/BILLING/n1?lastDirtyTimestamp=abc"), 400),
-        ("stamp too large", Request::new("PUT", "/eureka/apps/BILLING/n1?lastDirtyTimestamp=99999999999999999999"), 400),
+        (
+            "stamp too large",
+            Request::new("PUT", "/eureka/apps/BILLING/n1?lastDirtyTimestamp=99999999999999999999"),
+            400,
+        ),
         ("unknown method", Request::new("PATCH", billing), 405),
         ("unknown resource", Request::new("DELETE", "/eureka/nothing"), 404),
     ];

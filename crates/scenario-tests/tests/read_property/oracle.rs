@@ -2,10 +2,7 @@
 //! answers, and from the watch only how far it has come; the view that follows from both is worked out here.
 
 use registry_model::{ActionType, Clock as _, InstanceInfo, LeaseTimes, Mono, Position, Record};
-use registry_proto::{
-    cache::Watermark,
-    registry::watch_response::Step,
-};
+use registry_proto::{cache::Watermark, registry::watch_response::Step};
 use scenario_tests::{Fields, fields};
 use std::{
     collections::{BTreeMap, HashSet},
@@ -239,7 +236,8 @@ impl Oracle {
                 assert_eq!(at.revision.0, batch.previous_revision, "no gap");
                 let (from, to) = (revision(at), usize::try_from(batch.revision).unwrap());
                 assert_eq!(batch.changes.len(), to - from, "all changes");
-                for (key, shown) in self.life().changes[from..to].to_vec() {
+                let changes = self.life().changes[from..to].to_vec();
+                for (key, shown) in changes {
                     self.take(key, shown);
                 }
                 self.at = Some(Position { revision: registry_model::Revision(batch.revision), ..at });
@@ -272,8 +270,7 @@ impl Oracle {
         let now = self.clock.mono();
         let snapshot = self.life().tables[revision(position)].clone();
         for (key, shown) in &snapshot {
-            let differs =
-                self.table.get(key).is_none_or(|held| held.record.instance != shown.record.instance);
+            let differs = self.table.get(key).is_none_or(|held| held.record.instance != shown.record.instance);
             self.put(key, shown);
             if differs && !is_first {
                 self.delta.insert(key.clone(), DeltaEntry { shown: Arc::clone(shown), taken: now });

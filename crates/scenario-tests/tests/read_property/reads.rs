@@ -186,7 +186,9 @@ impl Reads {
                         self.readers.insert(payload.is_json, reader);
                     }
                     None if matching.iter().all(owed) => {
-                        return Err(format!("a delta does not lead from one list to the next\n{document:#?}\n{reader:#?}"));
+                        return Err(format!(
+                            "a delta does not lead from one list to the next\n{document:#?}\n{reader:#?}"
+                        ));
                     }
                     // It would fetch the full list now.
                     None => {}
@@ -205,9 +207,7 @@ impl Reader {
                 match action.as_str() {
                     "ADDED" | "MODIFIED" => {
                         // An application that it does not know yet it takes as it stands in the delta.
-                        let whole = || {
-                            instances.iter().map(|(id, _, fields)| (id.clone(), fields.clone())).collect()
-                        };
+                        let whole = || instances.iter().map(|(id, _, fields)| (id.clone(), fields.clone())).collect();
                         let known = self.list.entry(app.clone()).or_insert_with(whole);
                         known.insert(id.clone(), fields.clone());
                     }
@@ -239,11 +239,14 @@ impl Reader {
     }
 }
 
-/// A document in a shape to be compared: applications with (id, action, leaves).
+/// Id, action and leaves.
+type Entry = (String, String, Fields);
+
+/// A document in a shape to be compared.
 #[derive(Debug)]
 struct Seen {
     hash: Option<String>,
-    apps: Vec<(String, Vec<(String, String, Fields)>)>,
+    apps: Vec<(String, Vec<Entry>)>,
 }
 
 impl Seen {
@@ -264,9 +267,8 @@ impl Seen {
     }
 
     fn list(&self) -> BTreeMap<String, BTreeMap<String, Fields>> {
-        let list = |instances: &Vec<(String, String, Fields)>| {
-            instances.iter().map(|(id, _, fields)| (id.clone(), fields.clone())).collect()
-        };
+        let list =
+            |instances: &Vec<Entry>| instances.iter().map(|(id, _, fields)| (id.clone(), fields.clone())).collect();
         self.apps.iter().map(|(app, instances)| (app.clone(), list(instances))).collect()
     }
 
@@ -297,7 +299,8 @@ impl Seen {
     fn is_delta(&self, view: &View, now: Mono) -> bool {
         let entries: BTreeMap<Key, &Fields> = self.entries().map(|(key, _, fields)| (key, fields)).collect();
         let one_each = entries.len() == self.entries().count();
-        let known = entries.iter().all(|(key, fields)| view.delta.get(key).is_some_and(|entry| entry.shown.fields == **fields));
+        let known =
+            entries.iter().all(|(key, fields)| view.delta.get(key).is_some_and(|entry| entry.shown.fields == **fields));
         let young = view.delta.iter().filter(|(_, entry)| now.saturating_since(entry.taken) <= RETENTION);
         let whole = young.map(|(key, _)| key).all(|key| entries.contains_key(key));
         let ordered = self.apps.iter().all(|(_, list)| list.is_sorted_by_key(|(_, action, _)| action == "DELETED"));

@@ -7,9 +7,18 @@ use wire_codec::Form;
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Register(Registration),
-    Cancel { app: u8, id: u8 },
-    Renew { app: u8, id: u8 },
-    ReadOne { app: u8, id: u8 },
+    Cancel {
+        app: u8,
+        id: u8,
+    },
+    Renew {
+        app: u8,
+        id: u8,
+    },
+    ReadOne {
+        app: u8,
+        id: u8,
+    },
     Read(Read),
     /// A read under way while something happens.
     ReadWhile(Read, Fault),

@@ -22,7 +22,7 @@ use service_runtime::{ProcessHandle, SharedClock};
 use std::{collections::BTreeMap, io::Read as _, sync::Arc, time::Duration};
 use testkit::ManualClock;
 use tokio::time::{sleep, timeout};
-use wire_codec::Form;
+use wire_codec::MediaType;
 
 /// In virtual time, which passes only when nothing else is left to do: enough for any back-off.
 const AGES: Duration = Duration::from_secs(60);
@@ -67,8 +67,7 @@ fn check(condition: bool, fault: impl FnOnce() -> String) -> Result<(), String> 
 
 impl World {
     pub(crate) async fn new(push: bool) -> Self {
-        let settings =
-            Settings::try_parse_from(["test", "--cache-push", if push { "true" } else { "false" }]).unwrap();
+        let settings = Settings::try_parse_from(["test", "--cache-push", if push { "true" } else { "false" }]).unwrap();
         let clock = ManualClock::new();
         let oracle = Arc::new(Mutex::new(Oracle::new(clock.clone())));
         let (registry_line, cache_line) = (Switched::<Registry>::new(&oracle), Switched::<Cache>::new(&oracle));
@@ -77,8 +76,7 @@ impl World {
         let cache = start_cache(&settings, &registry_line, &clock, &oracle);
         cache_line.connect(Arc::clone(&cache.service));
         let facade_process = process("http-facade", &clock);
-        let upstream =
-            Upstream::in_process(Arc::clone(&registry_line) as Registry, Arc::clone(&cache_line) as Cache);
+        let upstream = Upstream::in_process(Arc::clone(&registry_line) as Registry, Arc::clone(&cache_line) as Cache);
         let facade = Facade::new(&settings.facade, upstream, &facade_process);
         Self {
             settings,
@@ -354,12 +352,7 @@ fn process(name: &'static str, clock: &ManualClock) -> ProcessHandle {
     ProcessHandle::detached(name, clock)
 }
 
-fn start_registry(
-    settings: &Settings,
-    epoch: u64,
-    clock: &ManualClock,
-    oracle: &Mutex<Oracle>,
-) -> Running<Registry> {
+fn start_registry(settings: &Settings, epoch: u64, clock: &ManualClock, oracle: &Mutex<Oracle>) -> Running<Registry> {
     let process = process("registry-core", clock);
     oracle.lock().registry_started(epoch);
     let life = Life { node: NodeId(1), epoch: Epoch(epoch) };
@@ -408,9 +401,9 @@ async fn request(facade: Arc<Facade>, read: Read) -> Result<Answer, String> {
     } else {
         body.to_vec()
     };
-    let document = match form {
-        Form::Json => Applications::from_json(&plain),
-        Form::Xml => Applications::from_xml(&plain),
+    let document = match form.media_type() {
+        MediaType::Json => Applications::from_json(&plain),
+        MediaType::Xml => Applications::from_xml(&plain),
     };
     if read.payload.scope == Scope::All {
         let counted = document.counted_hash();
