@@ -8,7 +8,7 @@ use crate::{
     metrics::Metrics,
     read_only,
     read_your_writes::{ReadYourWrites, Waiting},
-    renewals::BatchedRenewals,
+    renewals::Renewals,
     router, server,
     tier::Tier,
     upstream::{Place, Upstream},
@@ -25,6 +25,7 @@ const READY_PART: &str = "cache";
 /// The REST API over a registry and a read-write cache, with a read-only cache of its own.
 pub struct Facade {
     pub(crate) registry: Registry,
+    pub(crate) renewals: Renewals,
     pub(crate) tier: Arc<Tier>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: SharedClock,
@@ -44,9 +45,10 @@ impl Facade {
     /// first watermark.
     pub fn new(config: &Config, upstream: Upstream, process: &ProcessHandle) -> Arc<Self> {
         let metrics = Arc::new(Metrics::new(process.metrics()));
-        let registry: Registry = match upstream.place {
-            Place::Here => upstream.registry,
-            Place::Elsewhere => Arc::new(BatchedRenewals::start(upstream.registry, Arc::clone(&metrics), process)),
+        let registry = upstream.registry;
+        let renewals = match upstream.place {
+            Place::Here => Renewals::Direct(Arc::clone(&registry)),
+            Place::Elsewhere => Renewals::batched(Arc::clone(&registry), Arc::clone(&metrics), process),
         };
         let (waiting, mode) = match config.cache_push {
             true => (Waiting::Bounded, FollowMode::Push),
@@ -66,6 +68,7 @@ impl Facade {
         });
         Arc::new(Self {
             registry,
+            renewals,
             tier,
             metrics,
             clock: process.clock(),

@@ -1,14 +1,10 @@
-//! Renewals on their way to a registry in another process, in natural batches: one call at a time; a lone renewal leaves at
-//! once, what arrives meanwhile is the next batch. Made by `upstream`; everything but renewals passes through unchanged.
+//! The way that renewals take to the registry: a call each within a process; to another one natural batches, one call at a
+//! time, a lone renewal at once and what arrives meanwhile in the next. Made by `facade`, called by `routes::instances`.
 
 use crate::metrics::Metrics;
 use registry_proto::{
-    BoxStream, Registry,
-    registry::{
-        CancelRequest, CancelResponse, GetInstanceRequest, GetInstanceResponse, RegisterRequest, RegisterResponse,
-        RenewBatchRequest, RenewBatchResponse, RenewRequest, RenewResponse, WatchRequest, WatchResponse,
-        registry_service_server::RegistryService,
-    },
+    Registry,
+    registry::{RenewBatchRequest, RenewRequest, RenewResponse},
 };
 use service_runtime::ProcessHandle;
 use std::sync::Arc;
@@ -17,7 +13,7 @@ use tokio::sync::{
     oneshot,
 };
 use tokio_util::sync::CancellationToken;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Status};
 
 /// How many renewals may wait; one more is refused, and its client tries again or elsewhere.
 const QUEUE: usize = 16_384;
@@ -25,34 +21,70 @@ const QUEUE: usize = 16_384;
 const BATCH: usize = 8_192;
 
 /// A renewal and who waits for its answer.
-struct Waiting {
+struct Queued {
     renewal: RenewRequest,
     answer: oneshot::Sender<Result<RenewResponse, Status>>,
 }
 
-/// A registry whose renewals travel in batches.
-pub(crate) struct BatchedRenewals {
-    inner: Registry,
-    /// From the requests to the sender task.
-    queue: mpsc::Sender<Waiting>,
+/// The way to the registry.
+pub(crate) enum Renewals {
+    /// One call for each.
+    Direct(Registry),
+    /// One call for all that wait.
+    Batched(Queue),
 }
 
-impl BatchedRenewals {
-    /// Wraps a registry; its sender task belongs to the process.
-    pub(crate) fn start(inner: Registry, metrics: Arc<Metrics>, process: &ProcessHandle) -> Self {
-        let (queue, waiting) = mpsc::channel(QUEUE);
-        let sender = send_batches(Arc::clone(&inner), waiting, metrics, process.stopping());
+/// The entrance to the sender task of batches.
+pub(crate) struct Queue {
+    /// For what does not go in a batch.
+    registry: Registry,
+    /// From the requests to the sender task.
+    entrance: mpsc::Sender<Queued>,
+}
+
+impl Renewals {
+    /// In batches; the task that sends them belongs to the process.
+    pub(crate) fn batched(registry: Registry, metrics: Arc<Metrics>, process: &ProcessHandle) -> Self {
+        let (entrance, queue) = mpsc::channel(QUEUE);
+        let sender = send_batches(Arc::clone(&registry), queue, metrics, process.stopping());
         process.spawn("renewals", async {
             sender.await;
             Ok(())
         });
-        Self { inner, queue }
+        Self::Batched(Queue { registry, entrance })
     }
+
+    /// Renews one lease.
+    ///
+    /// # Errors
+    /// What the registry answers; unavailable, while too many renewals wait.
+    pub(crate) async fn renew(&self, renewal: RenewRequest) -> Result<RenewResponse, Status> {
+        match self {
+            Self::Direct(registry) => renew_alone(registry, renewal).await,
+            Self::Batched(queue) => queue.renew(renewal).await,
+        }
+    }
+}
+
+impl Queue {
+    async fn renew(&self, renewal: RenewRequest) -> Result<RenewResponse, Status> {
+        let (answer, answered) = oneshot::channel();
+        match self.entrance.try_send(Queued { renewal, answer }) {
+            Ok(()) => answered.await.unwrap_or_else(|_| Err(Status::unavailable("the renewal was given up"))),
+            Err(TrySendError::Full(_)) => Err(Status::unavailable("too many renewals are waiting")),
+            // The process is stopping: the last requests are few, and have no one else to send them.
+            Err(TrySendError::Closed(queued)) => renew_alone(&self.registry, queued.renewal).await,
+        }
+    }
+}
+
+async fn renew_alone(registry: &Registry, renewal: RenewRequest) -> Result<RenewResponse, Status> {
+    Ok(registry.renew(Request::new(renewal)).await?.into_inner())
 }
 
 async fn send_batches(
     registry: Registry,
-    mut queue: mpsc::Receiver<Waiting>,
+    mut queue: mpsc::Receiver<Queued>,
     metrics: Arc<Metrics>,
     stopping: CancellationToken,
 ) {
@@ -75,12 +107,12 @@ async fn send_batches(
     }
 }
 
-async fn send(registry: &Registry, batch: &mut Vec<Waiting>) {
+async fn send(registry: &Registry, batch: &mut Vec<Queued>) {
     let mut renewals = Vec::with_capacity(batch.len());
     let mut answers = Vec::with_capacity(batch.len());
-    for waiting in batch.drain(..) {
-        renewals.push(waiting.renewal);
-        answers.push(waiting.answer);
+    for queued in batch.drain(..) {
+        renewals.push(queued.renewal);
+        answers.push(queued.answer);
     }
     let response = registry.renew_batch(Request::new(RenewBatchRequest { renewals })).await;
     let results = response.map(|response| response.into_inner().results).and_then(|results| {
@@ -102,47 +134,6 @@ async fn send(registry: &Registry, batch: &mut Vec<Waiting>) {
                 let _ = answer.send(Err(status.clone()));
             }
         }
-    }
-}
-
-#[tonic::async_trait]
-impl RegistryService for BatchedRenewals {
-    type WatchStream = BoxStream<WatchResponse>;
-
-    async fn renew(&self, request: Request<RenewRequest>) -> Result<Response<RenewResponse>, Status> {
-        let (answer, answered) = oneshot::channel();
-        match self.queue.try_send(Waiting { renewal: request.into_inner(), answer }) {
-            Ok(()) => match answered.await {
-                Ok(result) => result.map(Response::new),
-                Err(_) => Err(Status::unavailable("the renewal was given up")),
-            },
-            Err(TrySendError::Full(_)) => Err(Status::unavailable("too many renewals are waiting")),
-            // The process is stopping: the last requests are few, and have no one else to send them.
-            Err(TrySendError::Closed(waiting)) => self.inner.renew(Request::new(waiting.renewal)).await,
-        }
-    }
-
-    async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<RegisterResponse>, Status> {
-        self.inner.register(request).await
-    }
-
-    async fn renew_batch(&self, request: Request<RenewBatchRequest>) -> Result<Response<RenewBatchResponse>, Status> {
-        self.inner.renew_batch(request).await
-    }
-
-    async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelResponse>, Status> {
-        self.inner.cancel(request).await
-    }
-
-    async fn get_instance(
-        &self,
-        request: Request<GetInstanceRequest>,
-    ) -> Result<Response<GetInstanceResponse>, Status> {
-        self.inner.get_instance(request).await
-    }
-
-    async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        self.inner.watch(request).await
     }
 }
 

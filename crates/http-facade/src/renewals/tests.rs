@@ -8,7 +8,7 @@ use tonic::Code;
 struct Bench {
     process: ProcessHandle,
     registry: Arc<FakeRegistry>,
-    batched: Arc<BatchedRenewals>,
+    renewals: Arc<Renewals>,
 }
 
 fn bench() -> Bench {
@@ -16,22 +16,29 @@ fn bench() -> Bench {
     let process = ProcessHandle::detached("test", clock);
     let registry = Arc::new(FakeRegistry::default());
     let metrics = Arc::new(Metrics::new(process.metrics()));
-    let batched = Arc::new(BatchedRenewals::start(registry.clone(), metrics, &process));
-    Bench { process, registry, batched }
+    let renewals = Arc::new(Renewals::batched(registry.clone(), metrics, &process));
+    Bench { process, registry, renewals }
 }
 
-type Answer = Result<Response<RenewResponse>, Status>;
+type Answer = Result<RenewResponse, Status>;
 
 impl Bench {
     /// A renewal on its way; the fake gives it its stamp back as its outcome.
     fn renew(&self, stamp: i64) -> tokio::task::JoinHandle<Answer> {
-        let batched = Arc::clone(&self.batched);
+        let renewals = Arc::clone(&self.renewals);
         let request = RenewRequest { last_dirty_ms: Some(stamp), ..RenewRequest::default() };
-        tokio::spawn(async move { batched.renew(Request::new(request)).await })
+        tokio::spawn(async move { renewals.renew(request).await })
     }
 
     async fn waits(&self, count: usize) {
-        eventually("renewals wait", || QUEUE - self.batched.queue.capacity() == count).await;
+        eventually("renewals wait", || QUEUE - self.queue().entrance.capacity() == count).await;
+    }
+
+    fn queue(&self) -> &Queue {
+        match &*self.renewals {
+            Renewals::Batched(queue) => queue,
+            Renewals::Direct(_) => panic!("not in batches"),
+        }
     }
 
     fn opens(&self, open: bool) {
@@ -44,7 +51,7 @@ impl Bench {
 }
 
 fn outcome(answer: Answer) -> i32 {
-    answer.unwrap().into_inner().outcome
+    answer.unwrap().outcome
 }
 
 #[tokio::test]
@@ -100,12 +107,12 @@ async fn a_full_queue_refuses() {
     // Polled once, so that each stands in the queue.
     let mut waiting: Vec<_> = (0..QUEUE)
         .map(|_| {
-            let batched = Arc::clone(&bench.batched);
-            async move { batched.renew(Request::new(RenewRequest::default())).await }.boxed()
+            let renewals = Arc::clone(&bench.renewals);
+            async move { renewals.renew(RenewRequest::default()).await }.boxed()
         })
         .collect();
     assert!(waiting.iter_mut().all(|renewal| renewal.now_or_never().is_none()));
-    let refused = bench.batched.renew(Request::new(RenewRequest::default())).await.unwrap_err();
+    let refused = bench.renewals.renew(RenewRequest::default()).await.unwrap_err();
     assert_eq!(refused.code(), Code::Unavailable);
     bench.opens(true);
     assert!(first.await.unwrap().is_ok());

@@ -48,8 +48,8 @@ where
         last_dirty_ms,
         origin: origin(&head.headers).into(),
     };
-    let response = match facade.registry.renew(Request::new(request)).await {
-        Ok(response) => response.into_inner(),
+    let response = match facade.renewals.renew(request).await {
+        Ok(response) => response,
         Err(status) => return error::response(&status),
     };
     match response.outcome() {
