@@ -84,6 +84,16 @@ impl Delta {
             edits.push(Edit::Put(entry));
         }
         self.list.edit(edits);
+        self.forget_superseded();
+    }
+
+    /// One instance that changes all the time must not fill the memory: superseded arrivals go once they are the larger part.
+    fn forget_superseded(&mut self) {
+        const FEW: usize = 1024;
+        if self.arrivals.len() > 2 * self.latest.len() + FEW {
+            let latest = &self.latest;
+            self.arrivals.retain(|(_, key, order)| latest.get(key).is_some_and(|entry| entry.place.order == *order));
+        }
     }
 
     /// Drops what is older than the retention: strictly, as Eureka's retention job does. Says whether there was anything.
@@ -152,6 +162,17 @@ mod tests {
             delta.add([(change("A", "i1", action), at(0))]);
             assert_eq!(listed(&delta), [expected]);
         }
+    }
+
+    #[test]
+    fn an_instance_that_changes_all_the_time_takes_the_room_of_one() {
+        let mut delta = Delta::default();
+        for n in 0..10_000 {
+            delta.add([(change("A", "i1", ActionType::Added), at(n / 1000))]);
+        }
+        assert!(delta.arrivals.len() <= 2000, "{} arrivals", delta.arrivals.len());
+        delta.drop_older(Duration::from_secs(180), at(200));
+        assert_eq!(listed(&delta), [""; 0]);
     }
 
     #[test]

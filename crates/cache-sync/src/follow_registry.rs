@@ -31,8 +31,16 @@ enum Broken {
     Gap(#[from] Gap),
     #[error("a {0} came where none belongs")]
     OutOfPlace(&'static str),
-    #[error("a snapshot could not be applied")]
-    Snapshot(#[from] tokio::task::JoinError),
+    #[error("the view is lost")]
+    Lost(#[from] tokio::task::JoinError),
+}
+
+/// What a step has brought.
+enum Progress {
+    /// A newer view.
+    View,
+    /// Nothing that can be shown yet.
+    Nothing,
 }
 
 /// The loop and all that it owns.
@@ -85,6 +93,10 @@ impl FollowRegistry {
             if stopping.is_cancelled() {
                 return Ok(());
             }
+            if let Broken::Lost(error) = broken {
+                // What was worked on is gone; an empty view must not take its place.
+                return Err(error.into());
+            }
             self.metrics.watch_breaks.inc();
             tracing::warn!(error = %broken, "the watch of registry-core broke, the view stays as it is");
             tokio::select! {
@@ -126,16 +138,24 @@ impl FollowRegistry {
                 Err(broken) => Err(broken),
             };
             match taken {
-                Ok(()) => backoff.reset(),
+                Ok(Progress::View) => backoff.reset(),
+                // A watch that ends before it has brought anything is no success, or a bad record would be read over and over.
+                Ok(Progress::Nothing) => {}
                 Err(broken) => return broken,
             }
         }
     }
 
-    async fn take(&mut self, step: Step, arriving: &mut Option<Snapshot>) -> Result<(), Broken> {
+    async fn take(&mut self, step: Step, arriving: &mut Option<Snapshot>) -> Result<Progress, Broken> {
         match step {
-            Step::Start(start) => *arriving = self.start(&start)?,
-            Step::Snapshot(part) => add_part(arriving.as_mut().ok_or(Broken::OutOfPlace("snapshot part"))?, part)?,
+            Step::Start(start) => {
+                *arriving = self.start(&start).await?;
+                return Ok(Progress::Nothing);
+            }
+            Step::Snapshot(part) => {
+                add_part(arriving.as_mut().ok_or(Broken::OutOfPlace("snapshot part"))?, part)?;
+                return Ok(Progress::Nothing);
+            }
             Step::SnapshotEnd(end) => {
                 let snapshot = arriving.take().ok_or(Broken::OutOfPlace("snapshot end"))?;
                 if self.state.resume().is_none()
@@ -146,21 +166,18 @@ impl FollowRegistry {
                         "the change log is shorter than the delta's retention"
                     );
                 }
-                self.snapshot(snapshot).await?;
+                tracing::info!(position = %snapshot.position, instances = snapshot.records.len(), warm = snapshot.warm, "snapshot of the registry");
+                self.metrics.snapshots.inc();
+                self.apart(move |state, now| state.snapshot(snapshot, now)).await?;
             }
-            Step::Changes(batch) => {
-                self.changes(batch)?;
-                self.publish();
-            }
-            Step::Warm(_) => {
-                self.state.warm(self.now());
-                self.publish();
-            }
+            Step::Changes(batch) => self.changes(batch)?,
+            Step::Warm(_) => self.apart(ViewState::warm).await?,
         }
-        Ok(())
+        self.publish();
+        Ok(Progress::View)
     }
 
-    fn start(&mut self, start: &WatchStart) -> Result<Option<Snapshot>, Broken> {
+    async fn start(&mut self, start: &WatchStart) -> Result<Option<Snapshot>, Broken> {
         let position: Position = start.position.into_model()?;
         let node = NodeId(start.node);
         if start.snapshot_follows {
@@ -171,24 +188,21 @@ impl FollowRegistry {
         }
         if start.warm {
             // It may have become so while there was no watch to say it.
-            self.state.warm(self.now());
+            self.apart(ViewState::warm).await?;
             self.publish();
         }
         Ok(None)
     }
 
-    /// Applies a snapshot off the async threads: 100,000 instances take a good part of a second.
-    async fn snapshot(&mut self, snapshot: Snapshot) -> Result<(), Broken> {
-        tracing::info!(position = %snapshot.position, instances = snapshot.records.len(), warm = snapshot.warm, "snapshot of the registry");
-        self.metrics.snapshots.inc();
+    /// Works on the whole view off the async threads: 100,000 instances take a good part of a second.
+    async fn apart(&mut self, work: impl FnOnce(&mut ViewState, Now) + Send + 'static) -> Result<(), Broken> {
         let now = self.now();
         let mut state = std::mem::replace(&mut self.state, ViewState::new(self.retention, now.unix));
-        self.state = tokio::task::spawn_blocking(move || {
-            state.snapshot(snapshot, now);
+        let worked = tokio::task::spawn_blocking(move || {
+            work(&mut state, now);
             state
-        })
-        .await?;
-        self.publish();
+        });
+        self.state = worked.await?;
         Ok(())
     }
 

@@ -2,9 +2,9 @@
 //! Made by `service`; nothing is queued for a follower, a slow one is simply compared with a later view.
 
 use crate::{
-    keys::PayloadKey,
+    keys::{PayloadKey, Scope},
     metrics::Metrics,
-    view::{PageList, View},
+    view::{Difference, PageList, View},
 };
 use parking_lot::Mutex;
 use registry_model::{Position, StatusCounts};
@@ -12,7 +12,10 @@ use registry_proto::cache::{
     FollowMode, FollowResponse, Page as PageMessage, PageSplice, PayloadGone, PayloadUpdate, SubscribeOutcome,
     Watermark, follow_response::Step,
 };
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 use tokio::sync::Notify;
 use wire_codec::Page;
 
@@ -44,6 +47,8 @@ struct Sent {
     counts: StatusCounts,
     /// The sequence of the message that completed it.
     sequence: u64,
+    /// The sequence of the message that completed the last whole one.
+    whole_sequence: u64,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +56,33 @@ struct State {
     subscriptions: HashMap<PayloadKey, Subscription>,
     sequence: u64,
     watermark: Option<(Position, bool)>,
+    /// The view that the follower was brought level with last.
+    level: Option<Arc<View>>,
+}
+
+/// What has to be done to bring a follower level with a view; nothing is encoded yet.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    view: Arc<View>,
+    work: Vec<Work>,
+}
+
+/// What has to be done for one payload.
+#[derive(Debug)]
+struct Work {
+    key: PayloadKey,
+    sent: Option<Sent>,
+    /// The pages now, and where they differ from what was sent; none if the payload is gone.
+    now: Option<(PageList, Vec<Difference>)>,
+}
+
+impl Plan {
+    /// How many pages may have to be encoded.
+    pub(crate) fn pages(&self) -> usize {
+        let differences =
+            self.work.iter().filter_map(|work| work.now.as_ref()).flat_map(|(_, differences)| differences);
+        differences.map(|difference| difference.inserted.len()).sum()
+    }
 }
 
 /// A follower.
@@ -89,9 +121,11 @@ impl Follower {
                 state.subscriptions.insert(key, Subscription { demand: Demand::Update, sent: None });
             }
             Some(subscription) => {
-                // A message that is still on its way is not missed.
-                let missed =
-                    subscription.sent.as_ref().is_some_and(|sent| sent.sequence <= seen && held != Some(sent.position));
+                // A message that is still on its way is not missed; who holds nothing can use nothing but a whole payload.
+                let missed = subscription.sent.as_ref().is_some_and(|sent| match held {
+                    Some(held) => sent.sequence <= seen && held != sent.position,
+                    None => sent.whole_sequence <= seen,
+                });
                 if missed {
                     metrics.payloads_repaired.inc();
                 }
@@ -106,45 +140,46 @@ impl Follower {
         SubscribeOutcome::Subscribed
     }
 
-    /// Whether bringing this follower level may take more than a page's work: the caller then leaves the async threads.
-    pub(crate) fn is_far_from(&self, view: &View) -> bool {
-        /// Pages that are encoded in passing.
-        const FEW: usize = 2;
-        let state = self.state.lock();
-        let due = state.subscriptions.iter().filter(|(_, subscription)| self.is_due(subscription));
-        let pages = due.filter_map(|(key, subscription)| {
-            let sent = subscription.sent.as_ref().filter(|_| subscription.demand != Demand::Whole);
-            view.pages(&key.scope).map(|pages| pages.differences(sent.map(|sent| &sent.pages)))
-        });
-        pages.flatten().map(|difference| difference.inserted.len()).sum::<usize>() > FEW
-    }
-
-    fn is_due(&self, subscription: &Subscription) -> bool {
-        match self.mode {
-            FollowMode::Unspecified | FollowMode::Push => true,
-            FollowMode::OnRequest => subscription.demand != Demand::None,
-        }
-    }
-
-    /// The messages that bring this follower level with a view, the watermark last.
-    pub(crate) fn level_with(&self, view: &View, metrics: &Metrics) -> VecDeque<FollowResponse> {
-        let due: Vec<(PayloadKey, Option<Sent>)> = {
-            let mut state = self.state.lock();
-            let due = state.subscriptions.iter_mut().filter(|(_, subscription)| self.is_due(subscription));
-            due.map(|(key, subscription)| {
-                let whole = std::mem::replace(&mut subscription.demand, Demand::None) == Demand::Whole;
-                (key.clone(), subscription.sent.clone().filter(|_| !whole))
-            })
-            .collect()
+    /// What has to be done to bring this follower level with a view. Only what may have changed is looked at: with push, the payloads
+    /// that touch leaves that differ from the last view; and what a subscription asks for.
+    pub(crate) fn plan(&self, view: &Arc<View>) -> Plan {
+        let mut state = self.state.lock();
+        let level = state.level.replace(Arc::clone(view));
+        let changed = level.as_ref().map(|level| view.changed_apps(level));
+        let is_due = |key: &PayloadKey, subscription: &Subscription| match (self.mode, &key.scope, &changed) {
+            _ if subscription.demand != Demand::None => true,
+            (FollowMode::OnRequest, ..) => false,
+            (FollowMode::Unspecified | FollowMode::Push, Scope::Application(app), Some(changed)) => {
+                changed.contains(app)
+            }
+            (FollowMode::Unspecified | FollowMode::Push, Scope::All | Scope::Delta, _) | (_, _, None) => true,
         };
+        let due = state.subscriptions.iter_mut().filter(|(key, subscription)| is_due(key, subscription));
+        let work = due.map(|(key, subscription)| {
+            let whole = std::mem::replace(&mut subscription.demand, Demand::None) == Demand::Whole;
+            let sent = subscription.sent.clone().filter(|_| !whole);
+            let now = view.pages(&key.scope).map(|pages| {
+                let differences = pages.differences(sent.as_ref().map(|sent| &sent.pages));
+                (pages, differences)
+            });
+            Work { key: key.clone(), sent, now }
+        });
+        Plan { work: work.collect(), view: Arc::clone(view) }
+    }
+
+    /// Encodes what a plan needs: the messages that bring this follower level, the watermark last.
+    pub(crate) fn carry_out(&self, plan: Plan, metrics: &Metrics) -> VecDeque<FollowResponse> {
+        let Plan { view, work } = plan;
         // Encoding happens outside the lock: a subscription must not wait for another payload's pages.
         let mut steps = Vec::new();
-        for (key, sent) in due {
-            match view.pages(&key.scope) {
-                Some(pages) => {
-                    let parts = update(&key, view, &pages, sent.as_ref(), metrics);
+        for Work { key, sent, now } in work {
+            match now {
+                Some((pages, differences)) => {
+                    let parts = update(&key, &view, &pages, sent.as_ref(), differences, metrics);
                     if !parts.is_empty() {
-                        let sent = Sent { position: view.position, pages, counts: view.counts, sequence: 0 };
+                        let whole_sequence = sent.map_or(0, |sent| sent.whole_sequence);
+                        let sent =
+                            Sent { position: view.position, pages, counts: view.counts, sequence: 0, whole_sequence };
                         steps.push((key, parts, Some(sent)));
                     }
                 }
@@ -157,6 +192,7 @@ impl Follower {
         let mut state = self.state.lock();
         let mut messages = VecDeque::new();
         for (key, parts, sent) in steps {
+            let whole = matches!(parts.first(), Some(Step::Update(update)) if update.previous.is_none());
             for step in parts {
                 messages.push_back(state.message(step));
             }
@@ -164,7 +200,8 @@ impl Follower {
                 Some(sent) => {
                     let sequence = state.sequence;
                     if let Some(subscription) = state.subscriptions.get_mut(&key) {
-                        subscription.sent = Some(Sent { sequence, ..sent });
+                        let whole_sequence = if whole { sequence } else { sent.whole_sequence };
+                        subscription.sent = Some(Sent { sequence, whole_sequence, ..sent });
                     }
                 }
                 None => {
@@ -189,8 +226,14 @@ impl State {
 }
 
 /// The parts of one payload's update; none if the follower is level already.
-fn update(key: &PayloadKey, view: &View, pages: &PageList, sent: Option<&Sent>, metrics: &Metrics) -> Vec<Step> {
-    let differences = pages.differences(sent.map(|sent| &sent.pages));
+fn update(
+    key: &PayloadKey,
+    view: &View,
+    pages: &PageList,
+    sent: Option<&Sent>,
+    differences: Vec<Difference>,
+    metrics: &Metrics,
+) -> Vec<Step> {
     if sent.is_some_and(|sent| differences.is_empty() && (sent.counts == view.counts || !key.scope.has_counts())) {
         return Vec::new();
     }
@@ -216,7 +259,8 @@ fn update(key: &PayloadKey, view: &View, pages: &PageList, sent: Option<&Sent>, 
             parts.splices.push(splice);
         }
     }
-    parts.finish(view.head(key), view.tail(key))
+    let (head, tail) = view.ends(key);
+    parts.finish(head, tail)
 }
 
 /// An update in the making.

@@ -25,8 +25,10 @@ use tonic::{Request, Response, Status};
 
 /// A lone change leaves at once; what follows within this time goes together.
 const COALESCE: Duration = Duration::from_millis(4);
-/// Under a storm of changes the pause grows with the cost of a round, up to this.
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// Under a storm of changes the pause grows with the cost of a round, up to this: well below what a reader waits for its own write.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// Pages that are encoded in passing; more leave the async threads.
+const FEW_PAGES: usize = 2;
 
 type Followers = Mutex<HashMap<u64, Arc<Follower>>>;
 
@@ -167,11 +169,12 @@ impl FollowStream {
             return Some(());
         };
         let started = Instant::now();
-        self.messages = if self.follower.is_far_from(&view) {
+        let plan = self.follower.plan(&view);
+        self.messages = if plan.pages() > FEW_PAGES {
             let (follower, metrics) = (Arc::clone(&self.follower), Arc::clone(&self.metrics));
-            tokio::task::spawn_blocking(move || follower.level_with(&view, &metrics)).await.ok()?
+            tokio::task::spawn_blocking(move || follower.carry_out(plan, &metrics)).await.ok()?
         } else {
-            self.follower.level_with(&view, &self.metrics)
+            self.follower.carry_out(plan, &self.metrics)
         };
         self.level = true;
         let done = Instant::now();

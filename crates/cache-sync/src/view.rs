@@ -8,7 +8,7 @@ use crate::{
 use registry_model::{AppName, Position, Record, StatusCounts};
 use std::{
     cmp::Ordering,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     ops::Range,
     sync::{
         Arc, OnceLock,
@@ -75,7 +75,14 @@ pub(crate) struct View {
     pub(crate) delta: Arc<[Arc<Leaf<Changed>>]>,
     pub(crate) counts: StatusCounts,
     pub(crate) versions: Arc<DeltaVersions>,
-    pub(crate) delta_heads: [OnceLock<Page>; Form::ALL.len()],
+    pub(crate) ends: Ends,
+}
+
+/// Heads and tails of the documents with counts, made once per view: each follower sends them with every change.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    all: [OnceLock<(Page, Page)>; Form::ALL.len()],
+    delta: [OnceLock<(Page, Page)>; Form::ALL.len()],
 }
 
 impl View {
@@ -106,25 +113,37 @@ impl View {
         }
     }
 
-    /// What stands before the pages of a payload.
-    pub(crate) fn head(&self, key: &PayloadKey) -> Page {
-        let make = || Page::deflate(&encode_head(key.form, &self.document(&key.scope)));
-        let [json, xml] = &self.delta_heads;
-        match (&key.scope, key.form) {
-            (Scope::All | Scope::Application(_), _) => make(),
-            (Scope::Delta, Form::Json) => json.get_or_init(make).clone(),
-            (Scope::Delta, Form::Xml) => xml.get_or_init(make).clone(),
-        }
+    /// What stands before and behind the pages of a payload.
+    pub(crate) fn ends(&self, key: &PayloadKey) -> (Page, Page) {
+        let make = || {
+            let document = self.document(&key.scope);
+            (Page::deflate(&encode_head(key.form, &document)), Page::deflate(&encode_tail(key.form, &document)))
+        };
+        let kept = match &key.scope {
+            Scope::All => self.ends.all.get(key.form as usize),
+            Scope::Delta => self.ends.delta.get(key.form as usize),
+            Scope::Application(_) => None,
+        };
+        kept.map_or_else(make, |kept| kept.get_or_init(make).clone())
     }
 
-    /// What stands after the pages of a payload.
-    pub(crate) fn tail(&self, key: &PayloadKey) -> Page {
-        // A tail says nothing that changes, so the document's numbers do not matter.
-        let document = match &key.scope {
-            Scope::All | Scope::Delta => Document::Registry { version: FULL_VERSION, hash: self.counts },
-            Scope::Application(name) => Document::Application { name: name.clone() },
-        };
-        Page::deflate(&encode_tail(key.form, &document))
+    /// The applications whose instances differ from an older view's.
+    pub(crate) fn changed_apps(&self, old: &Self) -> HashSet<AppName> {
+        let mut changed = HashSet::new();
+        for difference in differences(&old.registry, &self.registry) {
+            let pieces = |leaves: &[Arc<Leaf<Present>>], range: Range<usize>| {
+                let leaves = leaves.get(range).unwrap_or_default();
+                leaves.iter().flat_map(|leaf| leaf.pieces().iter().cloned()).collect::<Vec<_>>()
+            };
+            let (removed, inserted) =
+                (pieces(&old.registry, difference.removed), pieces(&self.registry, difference.inserted));
+            for (some, others) in [(&removed, &inserted), (&inserted, &removed)] {
+                let others: HashSet<*const Piece<Present>> = others.iter().map(Arc::as_ptr).collect();
+                let new = some.iter().filter(|piece| !others.contains(&Arc::as_ptr(piece)));
+                changed.extend(new.filter_map(|piece| piece.app().cloned()));
+            }
+        }
+        changed
     }
 }
 

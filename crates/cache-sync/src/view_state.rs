@@ -7,7 +7,7 @@ use crate::{
     delta::Delta,
     leaf::Entry,
     paged_list::{Edit, PagedList},
-    view::{DeltaVersions, Present, View},
+    view::{DeltaVersions, Ends, Present, View},
 };
 use registry_model::{
     ActionType, Change, InstanceKey, InstanceStatus, Mono, NodeId, Position, Record, Revision, StatusCounts, UnixMillis,
@@ -163,7 +163,7 @@ impl ViewState {
                 delta: self.delta.list().leaves().into(),
                 counts: self.counts,
                 versions: Arc::clone(&self.versions),
-                delta_heads: Default::default(),
+                ends: Ends::default(),
             })
         })
     }

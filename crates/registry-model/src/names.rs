@@ -44,7 +44,10 @@ impl AppName {
     pub fn parse(text: &str) -> Result<Self, NameError> {
         check("app", text)?;
         let plain = text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_lowercase());
-        Ok(Self(if plain { text.into() } else { text.to_uppercase().into() }))
+        let name: Arc<str> = if plain { text.into() } else { text.to_uppercase().into() };
+        // A name may grow when it is upper-cased; what is accepted once is accepted for ever.
+        check("app", &name)?;
+        Ok(Self(name))
     }
 
     /// The upper-cased name.
@@ -126,6 +129,15 @@ mod tests {
         {
             assert_eq!(AppName::parse(given).unwrap().as_str(), kept);
         }
+    }
+
+    #[test]
+    fn a_name_that_is_accepted_is_accepted_again() {
+        let growing = "\u{390}".repeat(2048);
+        assert_eq!(growing.len(), MAX_NAME_BYTES);
+        assert!(AppName::parse(&growing).is_err());
+        let largest = AppName::parse(&"\u{390}".repeat(682)).unwrap();
+        assert_eq!(AppName::parse(largest.as_str()).unwrap(), largest);
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Reader {
 fn whole(view: &View, key: &PayloadKey) -> Option<String> {
     let pages = view.pages(&key.scope)?;
     let middle = (0..pages.len()).map(|at| pages.page(at, key.form).unwrap());
-    let all = [view.head(key)].into_iter().chain(middle).chain([view.tail(key)]);
+    let all = [view.ends(key).0].into_iter().chain(middle).chain([view.ends(key).1]);
     Some(String::from_utf8(all.flat_map(|page| page.inflate().unwrap()).collect()).unwrap())
 }
 
@@ -152,7 +152,7 @@ proptest! {
                     prop_assert_eq!(outcome == SubscribeOutcome::Subscribed, known);
                 }
                 Act::Level => {
-                    follower.level_with(&view, &metrics).into_iter().for_each(|message| reader.apply(message));
+                    follower.carry_out(follower.plan(&view), &metrics).into_iter().for_each(|message| reader.apply(message));
                     prop_assert_eq!(reader.watermark, Some(view.position));
                     if mode == FollowMode::Push {
                         for key in &keys {
@@ -178,6 +178,37 @@ proptest! {
 }
 
 #[test]
+fn a_reader_that_holds_nothing_gets_a_whole_payload_even_while_updates_are_on_their_way() {
+    let metrics = Metrics::default();
+    let (mut state, follower, all) = (empty_state(), Follower::new(FollowMode::Push), key(Scope::All, Form::Json));
+    let mut level = |revision: u64| {
+        state
+            .changes(
+                Revision(revision - 1),
+                Revision(revision),
+                vec![change(revision, 0, 1, ActionType::Added)],
+                NOW.mono,
+            )
+            .unwrap();
+        let view = state.view().unwrap();
+        (follower.carry_out(follower.plan(&view), &metrics), view)
+    };
+    let (_, view) = level(1);
+    follower.subscribe(all.clone(), None, 0, &view, &metrics);
+    let (whole, _) = level(2);
+    let seen = whole.back().unwrap().sequence;
+    // The reader could not use what it saw, and says so; an incremental update has left meanwhile.
+    let (_, view) = level(3);
+    follower.subscribe(all, None, seen, &view, &metrics);
+    let (repaired, _) = level(4);
+    let update = repaired.into_iter().find_map(|message| match message.step {
+        Some(Step::Update(update)) => Some(update),
+        _ => None,
+    });
+    assert_eq!(update.unwrap().previous, None);
+}
+
+#[test]
 fn a_large_payload_comes_in_parts() {
     let metrics = Metrics::default();
     let (mut state, follower, mut reader) = (empty_state(), Follower::new(FollowMode::Push), Reader::default());
@@ -197,11 +228,13 @@ fn a_large_payload_comes_in_parts() {
     let view = state.view().unwrap();
     let all = key(Scope::All, Form::Json);
     follower.subscribe(all.clone(), None, 0, &view, &metrics);
-    assert!(follower.is_far_from(&view));
-    let messages = follower.level_with(&view, &metrics);
+    let plan = follower.plan(&view);
+    assert!(plan.pages() > 20, "{} pages", plan.pages());
+    let messages = follower.carry_out(plan, &metrics);
     assert!(messages.len() > 2, "{} messages", messages.len());
     messages.into_iter().for_each(|message| reader.apply(message));
     assert_eq!(reader.text(&all), whole(&view, &all));
-    assert!(!follower.is_far_from(&view));
-    assert!(follower.level_with(&view, &metrics).is_empty());
+    let plan = follower.plan(&view);
+    assert_eq!(plan.pages(), 0);
+    assert!(follower.carry_out(plan, &metrics).is_empty());
 }
