@@ -6,7 +6,9 @@ mod error;
 mod instance;
 mod lease;
 mod names;
+mod preservation;
 mod registration;
+mod renewal_rate;
 mod revision;
 mod snapshot;
 mod status;
@@ -17,7 +19,15 @@ pub use error::{Classify, ErrorClass};
 pub use instance::{ActionType, DataCenterInfo, DataCenterName, InstanceInfo, LeaseTerms, Metadata, Port};
 pub use lease::{Lease, LeaseExpiry, LeaseTimes};
 pub use names::{AppName, InstanceId, InstanceKey, MAX_NAME_BYTES, NameError, NodeId};
+pub use preservation::{
+    Period, PreservationFigures, PreservationPolicy, PreservationRule, Protection, ProtectionStep, Reason,
+    RenewalStamp, Verdict,
+};
 pub use registration::{DataCenterDraft, InvalidRegistration, RegistrationDraft};
+pub use renewal_rate::{
+    ExpectedClients, ExpectedRenewals, MeasuredRate, NoShare, RenewalPercentThreshold, RenewalSum, SelfPreservation,
+    renewals_threshold,
+};
 pub use revision::{Epoch, Position, Revision};
 pub use snapshot::{Record, StatusCounts};
 pub use status::{InstanceStatus, UnknownStatus, effective_status};
