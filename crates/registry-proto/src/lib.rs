@@ -9,8 +9,8 @@ mod status;
 
 pub use convert::{ConvertError, IntoModel};
 pub use instance_message::InstanceMessage;
-pub use remote::{RemoteCache, RemoteRegistry};
-pub use services::{BoxStream, Cache, Registry};
+pub use remote::{RemoteCache, RemoteEviction, RemoteRegistry};
+pub use services::{BoxStream, Cache, Eviction, Registry};
 pub use status::to_status;
 
 #[allow(
@@ -42,6 +42,11 @@ mod generated {
                 include!(concat!(env!("OUT_DIR"), "/services/heureka.cache.v1.rs"));
             }
         }
+        pub mod eviction {
+            pub mod v1 {
+                include!(concat!(env!("OUT_DIR"), "/services/heureka.eviction.v1.rs"));
+            }
+        }
     }
 }
 
@@ -58,4 +63,9 @@ pub mod registry {
 /// The cache's messages, client and server.
 pub mod cache {
     pub use crate::generated::heureka::cache::v1::*;
+}
+
+/// The evictor's messages, client and server.
+pub mod eviction {
+    pub use crate::generated::heureka::eviction::v1::*;
 }

@@ -2,15 +2,9 @@
 
 use crate::{
     BoxStream,
-    cache::{
-        FollowRequest, FollowResponse, SubscribeRequest, SubscribeResponse, cache_service_client::CacheServiceClient,
-        cache_service_server::CacheService,
-    },
-    registry::{
-        CancelRequest, CancelResponse, GetInstanceRequest, GetInstanceResponse, RegisterRequest, RegisterResponse,
-        RenewBatchRequest, RenewBatchResponse, RenewRequest, RenewResponse, WatchRequest, WatchResponse,
-        registry_service_client::RegistryServiceClient, registry_service_server::RegistryService,
-    },
+    cache::{self, cache_service_client::CacheServiceClient, cache_service_server::CacheService},
+    eviction::{self, eviction_service_client::EvictionServiceClient, eviction_service_server::EvictionService},
+    registry::{self, registry_service_client::RegistryServiceClient, registry_service_server::RegistryService},
 };
 use std::time::Duration;
 use tonic::{Request, Response, Status, transport::Channel};
@@ -26,77 +20,112 @@ fn with_deadline<T>(mut request: Request<T>) -> Request<T> {
     request
 }
 
-/// `RegistryService` over a channel.
-#[derive(Clone, Debug)]
-pub struct RemoteRegistry(RegistryServiceClient<Channel>);
+/// A forwarder: a type over a channel that implements a service by calling the same service elsewhere.
+macro_rules! forwarder {
+    (
+        $(#[$doc:meta])* $name:ident: $service:ident over $client:ident;
+        streams { $($stream_method:ident($stream_request:ty) -> $stream_type:ident = $stream_response:ty;)? }
+        unary { $($method:ident($request:ty) -> $response:ty;)* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $name($client<Channel>);
 
-impl RemoteRegistry {
-    /// A forwarder over this channel.
-    pub fn new(channel: Channel) -> Self {
-        Self(
-            RegistryServiceClient::new(channel)
-                .max_decoding_message_size(MAX_MESSAGE_BYTES)
-                .max_encoding_message_size(MAX_MESSAGE_BYTES),
-        )
+        impl $name {
+            /// A forwarder over this channel.
+            pub fn new(channel: Channel) -> Self {
+                Self(
+                    $client::new(channel)
+                        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+                        .max_encoding_message_size(MAX_MESSAGE_BYTES),
+                )
+            }
+        }
+
+        #[tonic::async_trait]
+        impl $service for $name {
+            $(
+                type $stream_type = BoxStream<$stream_response>;
+
+                async fn $stream_method(
+                    &self,
+                    request: Request<$stream_request>,
+                ) -> Result<Response<Self::$stream_type>, Status> {
+                    let response = self.0.clone().$stream_method(request).await?;
+                    Ok(response.map(|stream| Box::pin(stream) as Self::$stream_type))
+                }
+            )?
+            $(
+                async fn $method(&self, request: Request<$request>) -> Result<Response<$response>, Status> {
+                    self.0.clone().$method(with_deadline(request)).await
+                }
+            )*
+        }
+    };
+}
+
+forwarder! {
+    /// `RegistryService` over a channel.
+    RemoteRegistry: RegistryService over RegistryServiceClient;
+    streams {
+        watch(registry::WatchRequest) -> WatchStream = registry::WatchResponse;
+    }
+    unary {
+        register(registry::RegisterRequest) -> registry::RegisterResponse;
+        renew(registry::RenewRequest) -> registry::RenewResponse;
+        renew_batch(registry::RenewBatchRequest) -> registry::RenewBatchResponse;
+        cancel(registry::CancelRequest) -> registry::CancelResponse;
+        set_status(registry::SetStatusRequest) -> registry::SetStatusResponse;
+        clear_status(registry::ClearStatusRequest) -> registry::ClearStatusResponse;
+        add_metadata(registry::AddMetadataRequest) -> registry::AddMetadataResponse;
+        get_instance(registry::GetInstanceRequest) -> registry::GetInstanceResponse;
+        get_lease_times(registry::GetLeaseTimesRequest) -> registry::GetLeaseTimesResponse;
+        list_overrides(registry::ListOverridesRequest) -> registry::ListOverridesResponse;
+        get_statistics(registry::GetStatisticsRequest) -> registry::GetStatisticsResponse;
+        report_leases(registry::ReportLeasesRequest) -> registry::ReportLeasesResponse;
+        evict(registry::EvictRequest) -> registry::EvictResponse;
+        give_up_missing(registry::GiveUpMissingRequest) -> registry::GiveUpMissingResponse;
     }
 }
 
-#[tonic::async_trait]
-impl RegistryService for RemoteRegistry {
-    type WatchStream = BoxStream<WatchResponse>;
-
-    async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<RegisterResponse>, Status> {
-        self.0.clone().register(with_deadline(request)).await
+forwarder! {
+    /// `CacheService` over a channel.
+    RemoteCache: CacheService over CacheServiceClient;
+    streams {
+        follow(cache::FollowRequest) -> FollowStream = cache::FollowResponse;
     }
-
-    async fn renew(&self, request: Request<RenewRequest>) -> Result<Response<RenewResponse>, Status> {
-        self.0.clone().renew(with_deadline(request)).await
-    }
-
-    async fn renew_batch(&self, request: Request<RenewBatchRequest>) -> Result<Response<RenewBatchResponse>, Status> {
-        self.0.clone().renew_batch(with_deadline(request)).await
-    }
-
-    async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelResponse>, Status> {
-        self.0.clone().cancel(with_deadline(request)).await
-    }
-
-    async fn get_instance(
-        &self,
-        request: Request<GetInstanceRequest>,
-    ) -> Result<Response<GetInstanceResponse>, Status> {
-        self.0.clone().get_instance(with_deadline(request)).await
-    }
-
-    async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        Ok(self.0.clone().watch(request).await?.map(|stream| Box::pin(stream) as Self::WatchStream))
+    unary {
+        subscribe(cache::SubscribeRequest) -> cache::SubscribeResponse;
     }
 }
 
-/// `CacheService` over a channel.
-#[derive(Clone, Debug)]
-pub struct RemoteCache(CacheServiceClient<Channel>);
-
-impl RemoteCache {
-    /// A forwarder over this channel.
-    pub fn new(channel: Channel) -> Self {
-        Self(
-            CacheServiceClient::new(channel)
-                .max_decoding_message_size(MAX_MESSAGE_BYTES)
-                .max_encoding_message_size(MAX_MESSAGE_BYTES),
-        )
+forwarder! {
+    /// `EvictionService` over a channel.
+    RemoteEviction: EvictionService over EvictionServiceClient;
+    streams {}
+    unary {
+        show_plan(eviction::ShowPlanRequest) -> eviction::ShowPlanResponse;
+        suspend(eviction::SuspendRequest) -> eviction::SuspendResponse;
+        resume(eviction::ResumeRequest) -> eviction::ResumeResponse;
     }
 }
 
-#[tonic::async_trait]
-impl CacheService for RemoteCache {
-    type FollowStream = BoxStream<FollowResponse>;
-
-    async fn follow(&self, request: Request<FollowRequest>) -> Result<Response<Self::FollowStream>, Status> {
-        Ok(self.0.clone().follow(request).await?.map(|stream| Box::pin(stream) as Self::FollowStream))
-    }
-
-    async fn subscribe(&self, request: Request<SubscribeRequest>) -> Result<Response<SubscribeResponse>, Status> {
-        self.0.clone().subscribe(with_deadline(request)).await
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_method_of_the_contracts_is_forwarded() {
+        let forwarders = include_str!("remote.rs");
+        let contracts = [
+            include_str!("../../../proto/heureka/registry/v1/registry.proto"),
+            include_str!("../../../proto/heureka/cache/v1/cache.proto"),
+            include_str!("../../../proto/heureka/eviction/v1/eviction.proto"),
+        ];
+        let requests = contracts
+            .iter()
+            .flat_map(|contract| contract.lines())
+            .filter_map(|line| line.trim().strip_prefix("rpc ").and_then(|rest| rest.split(['(', ')']).nth(1)));
+        for request in requests {
+            assert!(forwarders.contains(&format!("::{request})")), "{request} is not forwarded");
+        }
     }
 }

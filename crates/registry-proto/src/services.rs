@@ -3,6 +3,7 @@
 
 use crate::{
     cache::{FollowResponse, cache_service_server::CacheService},
+    eviction::eviction_service_server::EvictionService,
     registry::{WatchResponse, registry_service_server::RegistryService},
 };
 use std::sync::Arc;
@@ -16,3 +17,6 @@ pub type Registry = Arc<dyn RegistryService<WatchStream = BoxStream<WatchRespons
 
 /// Tier 2 as others see it.
 pub type Cache = Arc<dyn CacheService<FollowStream = BoxStream<FollowResponse>>>;
+
+/// The evictor as operators see it.
+pub type Eviction = Arc<dyn EvictionService>;

@@ -2,7 +2,23 @@
 
 use super::{ConvertError, IntoModel};
 use crate::types;
-use registry_model::{Change, Epoch, LeaseTimes, Origin, Position, Record, Revision, UnixMillis};
+use registry_model::{
+    AppName, Change, Epoch, InstanceId, InstanceKey, LeaseTimes, Origin, Position, Record, Revision, UnixMillis,
+};
+
+impl From<&InstanceKey> for types::InstanceKey {
+    fn from(key: &InstanceKey) -> Self {
+        Self { app: key.app.as_str().to_owned(), instance_id: key.id.as_str().to_owned() }
+    }
+}
+
+impl IntoModel for types::InstanceKey {
+    type Model = InstanceKey;
+
+    fn into_model(self) -> Result<InstanceKey, ConvertError> {
+        Ok(InstanceKey { app: AppName::parse(&self.app)?, id: InstanceId::parse(&self.instance_id)? })
+    }
+}
 
 impl From<LeaseTimes> for types::LeaseTimes {
     fn from(times: LeaseTimes) -> Self {
