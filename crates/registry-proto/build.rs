@@ -30,8 +30,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         .out_dir(&services)
         .bytes(".heureka.cache.v1.Page.deflated")
         .extern_path(".heureka.types.v1.Instance", "crate::InstanceMessage")
-        // Fakes in tests implement what they need; forwarders are checked against the contracts by a test.
-        .generate_default_stubs(true)
         .compile_fds(protox::compile(all, [&root])?)?;
     Ok(())
 }

@@ -7,7 +7,7 @@ mod remote;
 mod services;
 mod status;
 
-pub use convert::{ConvertError, IntoModel};
+pub use convert::{ConvertError, IntoModel, instance_status};
 pub use instance_message::InstanceMessage;
 pub use remote::{RemoteCache, RemoteEviction, RemoteRegistry};
 pub use services::{BoxStream, Cache, Eviction, Registry};

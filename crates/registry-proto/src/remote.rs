@@ -109,23 +109,3 @@ forwarder! {
         resume(eviction::ResumeRequest) -> eviction::ResumeResponse;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_method_of_the_contracts_is_forwarded() {
-        let forwarders = include_str!("remote.rs");
-        let contracts = [
-            include_str!("../../../proto/heureka/registry/v1/registry.proto"),
-            include_str!("../../../proto/heureka/cache/v1/cache.proto"),
-            include_str!("../../../proto/heureka/eviction/v1/eviction.proto"),
-        ];
-        let requests = contracts
-            .iter()
-            .flat_map(|contract| contract.lines())
-            .filter_map(|line| line.trim().strip_prefix("rpc ").and_then(|rest| rest.split(['(', ')']).nth(1)));
-        for request in requests {
-            assert!(forwarders.contains(&format!("::{request})")), "{request} is not forwarded");
-        }
-    }
-}

@@ -10,13 +10,14 @@ use registry_proto::{
         SubscribeOutcome, SubscribeRequest, SubscribeResponse, Watermark, cache_service_server::CacheService,
         follow_response::Step,
     },
+    registry,
     registry::{
         CancelRequest, CancelResponse, GetInstanceRequest, GetInstanceResponse, RegisterRequest, RegisterResponse,
         RenewBatchRequest, RenewBatchResponse, RenewRequest, RenewResponse, WatchRequest, WatchResponse,
         registry_service_server::RegistryService,
     },
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use testkit::eventually;
 use tokio::sync::{mpsc, watch};
 use tonic::{Request, Response, Status};
@@ -86,6 +87,8 @@ pub(crate) fn gone(key: &Key) -> Step {
 struct Line {
     follower: u64,
     sequence: u64,
+    /// What has been subscribed to: the first time, it is sent whole.
+    known: HashSet<Key>,
     to: mpsc::Sender<Result<FollowResponse, Status>>,
 }
 
@@ -181,7 +184,7 @@ impl CacheService for FakeCache {
         let (to, mut messages) = mpsc::channel(64);
         let mut state = self.0.lock();
         state.modes.push(request.mode());
-        state.line = Some(Line { follower: request.follower, sequence: 0, to });
+        state.line = Some(Line { follower: request.follower, sequence: 0, known: HashSet::new(), to });
         Ok(Response::new(Box::pin(futures::stream::poll_fn(move |cx| messages.poll_recv(cx)))))
     }
 
@@ -200,7 +203,8 @@ impl CacheService for FakeCache {
             let key = Key::of(&subscription.key.unwrap()).unwrap();
             let outcome = match state.content.get(&key).cloned() {
                 Some((position, pages)) => {
-                    if subscription.held.map(Position::from) != Some(position) {
+                    let first = state.line.as_mut().is_some_and(|line| line.known.insert(key.clone()));
+                    if first || subscription.held.map(Position::from) != Some(position) {
                         state.send(whole(&key, position, &pages));
                     }
                     SubscribeOutcome::Subscribed
@@ -288,6 +292,66 @@ impl RegistryService for FakeRegistry {
 
     async fn get_instance(&self, _: Request<GetInstanceRequest>) -> Result<Response<GetInstanceResponse>, Status> {
         answer(&self.instance)
+    }
+
+    async fn set_status(
+        &self,
+        _: Request<registry::SetStatusRequest>,
+    ) -> Result<Response<registry::SetStatusResponse>, Status> {
+        Err(Status::unimplemented("no test needs this"))
+    }
+
+    async fn clear_status(
+        &self,
+        _: Request<registry::ClearStatusRequest>,
+    ) -> Result<Response<registry::ClearStatusResponse>, Status> {
+        Err(Status::unimplemented("no test needs this"))
+    }
+
+    async fn add_metadata(
+        &self,
+        _: Request<registry::AddMetadataRequest>,
+    ) -> Result<Response<registry::AddMetadataResponse>, Status> {
+        Err(Status::unimplemented("no test needs this"))
+    }
+
+    async fn get_lease_times(
+        &self,
+        _: Request<registry::GetLeaseTimesRequest>,
+    ) -> Result<Response<registry::GetLeaseTimesResponse>, Status> {
+        Err(Status::unimplemented("no test needs this"))
+    }
+
+    async fn list_overrides(
+        &self,
+        _: Request<registry::ListOverridesRequest>,
+    ) -> Result<Response<registry::ListOverridesResponse>, Status> {
+        Err(Status::unimplemented("no test needs this"))
+    }
+
+    async fn get_statistics(
+        &self,
+        _: Request<registry::GetStatisticsRequest>,
+    ) -> Result<Response<registry::GetStatisticsResponse>, Status> {
+        Err(Status::unimplemented("no test needs this"))
+    }
+
+    async fn report_leases(
+        &self,
+        _: Request<registry::ReportLeasesRequest>,
+    ) -> Result<Response<registry::ReportLeasesResponse>, Status> {
+        Err(Status::unimplemented("no test needs this"))
+    }
+
+    async fn evict(&self, _: Request<registry::EvictRequest>) -> Result<Response<registry::EvictResponse>, Status> {
+        Err(Status::unimplemented("no test needs this"))
+    }
+
+    async fn give_up_missing(
+        &self,
+        _: Request<registry::GiveUpMissingRequest>,
+    ) -> Result<Response<registry::GiveUpMissingResponse>, Status> {
+        Err(Status::unimplemented("no test needs this"))
     }
 
     async fn watch(&self, _: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {

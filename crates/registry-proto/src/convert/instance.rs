@@ -1,7 +1,7 @@
 //! `Instance` <-> `InstanceInfo`.
 
 use super::ConvertError;
-use crate::generated::plain;
+use crate::{generated::plain, types};
 use registry_model::{
     ActionType, AppName, DataCenterInfo, InstanceId, InstanceInfo, InstanceKey, InstanceStatus, LeaseTerms, Metadata,
     Port, UnixMillis,
@@ -56,8 +56,8 @@ impl TryFrom<plain::Instance> for InstanceInfo {
             host_name: required("host_name", message.host_name)?,
             ip_addr: required("ip_addr", message.ip_addr)?,
             sid: boxed(message.sid),
-            status: status("status", message.status)?.unwrap_or(InstanceStatus::Up),
-            overridden_status: status("overridden_status", message.overridden_status)?
+            status: instance_status("status", message.status)?.unwrap_or(InstanceStatus::Up),
+            overridden_status: instance_status("overridden_status", message.overridden_status)?
                 .unwrap_or(InstanceStatus::Unknown),
             port: message.port.map_or(Port::DEFAULT, port),
             secure_port: message.secure_port.map_or(Port::DEFAULT_SECURE, port),
@@ -93,8 +93,23 @@ const fn status_message(status: InstanceStatus) -> plain::InstanceStatus {
     }
 }
 
-/// `None` for "not said".
-fn status(field: &'static str, value: i32) -> Result<Option<InstanceStatus>, ConvertError> {
+impl From<InstanceStatus> for types::InstanceStatus {
+    fn from(status: InstanceStatus) -> Self {
+        match status {
+            InstanceStatus::Up => Self::Up,
+            InstanceStatus::Down => Self::Down,
+            InstanceStatus::Starting => Self::Starting,
+            InstanceStatus::OutOfService => Self::OutOfService,
+            InstanceStatus::Unknown => Self::Unknown,
+        }
+    }
+}
+
+/// The status in this field of a message; `None` for "not said".
+///
+/// # Errors
+/// The value is none of those that the enumeration has.
+pub fn instance_status(field: &'static str, value: i32) -> Result<Option<InstanceStatus>, ConvertError> {
     match plain::InstanceStatus::try_from(value) {
         Ok(plain::InstanceStatus::Unspecified) => Ok(None),
         Ok(plain::InstanceStatus::Up) => Ok(Some(InstanceStatus::Up)),

@@ -1,7 +1,10 @@
 //! Messages to model types and back, one file per family. Called at the first line of service methods and by remote readers.
 
 mod instance;
+mod leases;
 mod record;
+
+pub use instance::instance_status;
 
 use registry_model::{Classify, ErrorClass, NameError};
 

@@ -11,6 +11,7 @@ use registry_proto::{
         FollowRequest, FollowResponse, SubscribeRequest, SubscribeResponse, cache_service_server::CacheService,
         follow_response,
     },
+    registry,
     registry::{
         CancelRequest, CancelResponse, GetInstanceRequest, GetInstanceResponse, RegisterRequest, RegisterResponse,
         RenewBatchRequest, RenewBatchResponse, RenewRequest, RenewResponse, WatchRequest, WatchResponse,
@@ -67,10 +68,19 @@ impl<S: Clone> Switched<S> {
     }
 }
 
-/// The stream until the line is cut, and then an error.
-fn until_cut<T: Send + 'static>(stream: BoxStream<T>, cut: CancellationToken) -> BoxStream<T> {
+/// The stream until the line is cut, and then an error. Between any two messages others have their turn; `told` is called
+/// when one is handed over.
+fn until_cut<T: Send + 'static>(
+    stream: BoxStream<T>,
+    cut: CancellationToken,
+    told: impl FnMut(&Result<T, Status>) + Send + 'static,
+) -> BoxStream<T> {
+    let apart = stream.then(async |message| {
+        tokio::task::yield_now().await;
+        message
+    });
     let end = futures::stream::once(async { Err(unreachable()) });
-    stream.take_until(cut.cancelled_owned()).chain(end).boxed()
+    apart.take_until(cut.cancelled_owned()).inspect(told).chain(end).boxed()
 }
 
 async fn stored(registry: &Registry, app: &str, id: &str) -> Option<Record> {
@@ -118,17 +128,80 @@ impl RegistryService for Switched<Registry> {
         self.service()?.get_instance(request).await
     }
 
+    async fn set_status(
+        &self,
+        request: Request<registry::SetStatusRequest>,
+    ) -> Result<Response<registry::SetStatusResponse>, Status> {
+        self.service()?.set_status(request).await
+    }
+
+    async fn clear_status(
+        &self,
+        request: Request<registry::ClearStatusRequest>,
+    ) -> Result<Response<registry::ClearStatusResponse>, Status> {
+        self.service()?.clear_status(request).await
+    }
+
+    async fn add_metadata(
+        &self,
+        request: Request<registry::AddMetadataRequest>,
+    ) -> Result<Response<registry::AddMetadataResponse>, Status> {
+        self.service()?.add_metadata(request).await
+    }
+
+    async fn get_lease_times(
+        &self,
+        request: Request<registry::GetLeaseTimesRequest>,
+    ) -> Result<Response<registry::GetLeaseTimesResponse>, Status> {
+        self.service()?.get_lease_times(request).await
+    }
+
+    async fn list_overrides(
+        &self,
+        request: Request<registry::ListOverridesRequest>,
+    ) -> Result<Response<registry::ListOverridesResponse>, Status> {
+        self.service()?.list_overrides(request).await
+    }
+
+    async fn get_statistics(
+        &self,
+        request: Request<registry::GetStatisticsRequest>,
+    ) -> Result<Response<registry::GetStatisticsResponse>, Status> {
+        self.service()?.get_statistics(request).await
+    }
+
+    async fn report_leases(
+        &self,
+        request: Request<registry::ReportLeasesRequest>,
+    ) -> Result<Response<registry::ReportLeasesResponse>, Status> {
+        self.service()?.report_leases(request).await
+    }
+
+    async fn evict(
+        &self,
+        request: Request<registry::EvictRequest>,
+    ) -> Result<Response<registry::EvictResponse>, Status> {
+        self.service()?.evict(request).await
+    }
+
+    async fn give_up_missing(
+        &self,
+        request: Request<registry::GiveUpMissingRequest>,
+    ) -> Result<Response<registry::GiveUpMissingResponse>, Status> {
+        self.service()?.give_up_missing(request).await
+    }
+
     async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
         let (registry, cut) = self.line()?;
         let stream = registry.watch(request).await?.into_inner();
         self.oracle.lock().watch_opened();
         let oracle = Arc::clone(&self.oracle);
-        let told = stream.inspect(move |response| {
+        let told = move |response: &_| {
             if let Ok(WatchResponse { step: Some(step) }) = response {
                 oracle.lock().watched(step);
             }
-        });
-        Ok(Response::new(until_cut(told.boxed(), cut)))
+        };
+        Ok(Response::new(until_cut(stream, cut, told)))
     }
 }
 
@@ -152,12 +225,12 @@ impl CacheService for Switched<Cache> {
         let (cache, cut) = self.line()?;
         let stream = cache.follow(request).await?.into_inner();
         let open = Open { oracle: Arc::clone(&self.oracle), stream: self.oracle.lock().follow_opened() };
-        let told = stream.inspect(move |response| {
+        let told = move |response: &_| {
             if let Ok(FollowResponse { step: Some(follow_response::Step::Watermark(watermark)), .. }) = response {
                 open.oracle.lock().watermark(open.stream, watermark);
             }
-        });
-        Ok(Response::new(until_cut(told.boxed(), cut)))
+        };
+        Ok(Response::new(until_cut(stream, cut, told)))
     }
 
     async fn subscribe(&self, request: Request<SubscribeRequest>) -> Result<Response<SubscribeResponse>, Status> {
