@@ -4,12 +4,17 @@ use registry_model::{Change, Record, Revision, UnixMillis};
 use registry_proto::types;
 use std::{collections::VecDeque, num::NonZeroUsize};
 
+/// How many bytes of changes are kept at most: an instance that is registered over and over keeps its old descriptions alive here.
+const BYTES: usize = 64 << 20;
+
 /// A ring of the latest changes. Revisions start at 1 and have no gaps.
 #[derive(Debug)]
 pub(crate) struct ChangeLog {
     capacity: usize,
     latest: Revision,
     changes: VecDeque<Sized<types::Change>>,
+    /// The sizes of them all.
+    bytes: usize,
     /// The latest time of a change that is no longer here.
     dropped_through: Option<UnixMillis>,
 }
@@ -50,7 +55,7 @@ pub(crate) struct Recent {
 
 impl ChangeLog {
     pub(crate) fn new(capacity: NonZeroUsize) -> Self {
-        Self { capacity: capacity.get(), latest: Revision(0), changes: VecDeque::new(), dropped_through: None }
+        Self { capacity: capacity.get(), latest: Revision(0), changes: VecDeque::new(), bytes: 0, dropped_through: None }
     }
 
     /// The revision of the latest change; zero before the first.
@@ -58,16 +63,19 @@ impl ChangeLog {
         self.latest
     }
 
-    /// Gives a change its revision; the oldest one goes if there is no room.
+    /// Gives a change its revision; the oldest ones go if there is no room.
     pub(crate) fn append(&mut self, at: UnixMillis, record: Record) -> Revision {
         self.latest = self.latest.next();
-        if self.changes.len() == self.capacity
+        let size = record.instance.approximate_size();
+        self.bytes += size;
+        self.changes.push_back(Sized { message: Change { revision: self.latest, at, record }.into(), size });
+        while (self.changes.len() > self.capacity || self.bytes > BYTES)
+            && self.changes.len() > 1
             && let Some(dropped) = self.changes.pop_front()
         {
+            self.bytes -= dropped.size;
             self.dropped_through = self.dropped_through.max(Some(UnixMillis(dropped.message.at_ms)));
         }
-        let size = record.instance.approximate_size();
-        self.changes.push_back(Sized { message: Change { revision: self.latest, at, record }.into(), size });
         self.latest
     }
 
@@ -146,6 +154,20 @@ mod tests {
             assert_eq!(log.reaches(Revision(after)), expected.is_some(), "after {after}");
         }
         assert_eq!(revisions(log_of(3, &[]).after(Revision(0), ALL)), Some(vec![]));
+    }
+
+    #[test]
+    fn large_changes_are_bounded_by_their_bytes() {
+        let mut log = ChangeLog::new(NonZeroUsize::new(65_536).unwrap());
+        let mut large = testkit::instances::instance("A", "i1");
+        large.metadata = [("m", "x".repeat(1 << 20))].into_iter().collect();
+        let large = Record { instance: std::sync::Arc::new(large), ..record("A", "i1") };
+        for _ in 0..200 {
+            log.append(UnixMillis(1), large.clone());
+        }
+        assert_eq!(log.latest(), Revision(200));
+        assert!(log.bytes <= BYTES && (50..64).contains(&log.changes.len()), "{} changes", log.changes.len());
+        assert!(!log.reaches(Revision(0)) && log.reaches(Revision(199)));
     }
 
     #[test]
