@@ -3,6 +3,16 @@
 use super::checksum::Shift;
 use bytes::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use parking_lot::Mutex;
+use registry_model::Mono;
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 /// A page whose bytes are not what they claim to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,13 +28,35 @@ pub enum CorruptPage {
     Checksum,
 }
 
-/// A piece of a document: raw deflate ended by a full flush, with CRC-32 and length of the plain bytes. Cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+/// A piece of a document: raw deflate ended by a full flush, with CRC-32 and length of the plain bytes. Cheap to clone; clones
+/// share the plain bytes that are kept for readers who do not take gzip.
+#[derive(Clone)]
+pub struct Page(Arc<Shared>);
+
+struct Shared {
     deflated: Bytes,
     length: u64,
     crc: u32,
     shift: Shift,
+    /// The plain bytes while they are kept; locked while they are made, so that they are made once.
+    plain: Mutex<Option<Bytes>>,
+    /// When the plain bytes were last read, in nanoseconds of monotonic time.
+    plain_read: AtomicU64,
+}
+
+impl PartialEq for Page {
+    fn eq(&self, other: &Self) -> bool {
+        let content = |page: &Self| (page.0.length, page.0.crc);
+        content(self) == content(other) && self.0.deflated == other.0.deflated
+    }
+}
+
+impl Eq for Page {}
+
+impl fmt::Debug for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Page").field("length", &self.0.length).field("crc", &self.0.crc).finish_non_exhaustive()
+    }
 }
 
 impl Page {
@@ -55,26 +87,55 @@ impl Page {
 
     /// A page that was compressed elsewhere; only [`Self::inflate`] finds out whether the parts fit together.
     pub fn from_parts(deflated: Bytes, crc: u32, length: u64) -> Self {
-        Self { deflated, length, crc, shift: Shift::of(length) }
+        let (plain, plain_read) = Default::default();
+        Self(Arc::new(Shared { deflated, length, crc, shift: Shift::of(length), plain, plain_read }))
     }
 
     /// The compressed bytes.
     pub fn deflated(&self) -> &Bytes {
-        &self.deflated
+        &self.0.deflated
     }
 
     /// CRC-32 of the plain bytes.
     pub fn crc(&self) -> u32 {
-        self.crc
+        self.0.crc
     }
 
     /// Number of plain bytes.
     pub fn length(&self) -> u64 {
-        self.length
+        self.0.length
     }
 
     pub(crate) fn shift(&self) -> Shift {
-        self.shift
+        self.0.shift
+    }
+
+    /// The plain bytes, kept from now on and shared with all who read them: a page that payloads have in common is decompressed once.
+    ///
+    /// # Errors
+    /// The page is not what it claims to be.
+    pub fn plain(&self, now: Mono) -> Result<Bytes, CorruptPage> {
+        self.0.plain_read.fetch_max(now.as_nanos(), Ordering::Relaxed);
+        let mut kept = self.0.plain.lock();
+        if let Some(plain) = &*kept {
+            return Ok(plain.clone());
+        }
+        let plain = Bytes::from(self.inflate()?);
+        *kept = Some(plain.clone());
+        Ok(plain)
+    }
+
+    /// Whether the plain bytes are kept.
+    pub fn keeps_plain(&self) -> bool {
+        self.0.plain.lock().is_some()
+    }
+
+    /// Drops the plain bytes if nobody has read them for so long.
+    pub fn forget_plain_unread_for(&self, period: Duration, now: Mono) {
+        let read = Mono::from_nanos(self.0.plain_read.load(Ordering::Relaxed));
+        if now.saturating_since(read) >= period {
+            *self.0.plain.lock() = None;
+        }
     }
 
     /// The plain bytes, never more than [`Self::length`] of them.
@@ -86,7 +147,7 @@ impl Page {
         let mut plain = Vec::new();
         let mut inflate = Decompress::new(false);
         let mut chunk = vec![0; CHUNK];
-        let mut rest: &[u8] = &self.deflated;
+        let mut rest: &[u8] = &self.0.deflated;
         while !rest.is_empty() {
             let (read, written) = (inflate.total_in(), inflate.total_out());
             let status =
@@ -96,16 +157,16 @@ impl Page {
             if status == Status::StreamEnd || (read == 0 && written == 0) {
                 return Err(CorruptPage::Stream);
             }
-            if inflate.total_out() > self.length {
+            if inflate.total_out() > self.0.length {
                 return Err(CorruptPage::Length);
             }
             plain.extend_from_slice(chunk.get(..written).unwrap_or_default());
             rest = rest.get(read..).unwrap_or_default();
         }
-        if plain.len() as u64 != self.length {
+        if plain.len() as u64 != self.0.length {
             return Err(CorruptPage::Length);
         }
-        if crc32fast::hash(&plain) != self.crc {
+        if crc32fast::hash(&plain) != self.0.crc {
             return Err(CorruptPage::Checksum);
         }
         Ok(plain)
@@ -160,6 +221,22 @@ mod tests {
                 prop_assert_eq!(text, plain, "damage that changes nothing");
             }
         }
+    }
+
+    #[test]
+    fn plain_bytes_are_made_once_for_all_clones_and_kept_while_they_are_read() {
+        let at = |seconds| Mono::from_nanos(0) + Duration::from_secs(seconds);
+        let page = Page::deflate(b"text");
+        let clone = page.clone();
+        assert!(!clone.keeps_plain());
+        let (first, second) = (page.plain(at(10)).unwrap(), clone.plain(at(5)).unwrap());
+        assert_eq!((&first[..], first.as_ptr()), (&b"text"[..], second.as_ptr()));
+        clone.forget_plain_unread_for(Duration::from_secs(180), at(189));
+        assert!(page.keeps_plain());
+        clone.forget_plain_unread_for(Duration::from_secs(180), at(190));
+        assert!(!page.keeps_plain());
+        assert_eq!(page.plain(at(200)).unwrap(), "text");
+        assert_eq!(Page::from_parts(Bytes::new(), 0, 1).plain(at(1)), Err(CorruptPage::Length));
     }
 
     #[test]
