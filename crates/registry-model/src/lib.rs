@@ -9,6 +9,7 @@ mod names;
 mod preservation;
 mod registration;
 mod renewal_rate;
+mod report;
 mod revision;
 mod snapshot;
 mod status;
@@ -28,6 +29,7 @@ pub use renewal_rate::{
     ExpectedClients, ExpectedRenewals, MeasuredRate, NoShare, RenewalPercentThreshold, RenewalSum, SelfPreservation,
     renewals_threshold,
 };
+pub use report::{ExpiredLease, LeaseReport, PreservationStatus, ProtectionNotice};
 pub use revision::{Epoch, Position, Revision};
 pub use snapshot::{Record, StatusCounts};
 pub use status::{InstanceStatus, UnknownStatus, effective_status};

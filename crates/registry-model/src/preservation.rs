@@ -1,7 +1,7 @@
 //! Self-preservation: when so many leases run out that the fault is rather ours, none is taken away.
 //! registry-core takes the figures and keeps a [`Protection`]; the rules here are pure.
 
-use crate::{Lease, Mono, RenewalPercentThreshold, SelfPreservation, UnixMillis};
+use crate::{Lease, LeaseExpiry, Mono, RenewalPercentThreshold, SelfPreservation, UnixMillis};
 use std::{fmt, time::Duration};
 
 /// Which state of a lease was seen: its last sign of life. Each renewal and each registration makes it another one.
@@ -17,6 +17,11 @@ impl Lease {
     /// What tells this state of the lease from those before and after.
     pub fn stamp(&self) -> RenewalStamp {
         RenewalStamp(self.last_sign().as_nanos())
+    }
+
+    /// Whether the lease has run out even if `excused` time does not count.
+    pub fn has_run_out(&self, now: Mono, expiry: LeaseExpiry, excused: Duration) -> bool {
+        now > self.holds_until(expiry) + excused
     }
 
     /// Whether two of its client's own intervals have passed without a renewal. `excused` is time that does not count.
