@@ -46,6 +46,9 @@ impl TryFrom<cache::PayloadKey> for PayloadKey {
         let form = match cache::PayloadForm::try_from(message.form) {
             Ok(cache::PayloadForm::Json) => Form::Json,
             Ok(cache::PayloadForm::Xml) => Form::Xml,
+            Ok(cache::PayloadForm::XmlV1) => Form::XmlV1,
+            Ok(cache::PayloadForm::JsonCompact) => Form::JsonCompact,
+            Ok(cache::PayloadForm::XmlCompact) => Form::XmlCompact,
             Ok(cache::PayloadForm::Unspecified) => return Err(ConvertError::Missing("key.form")),
             Err(_) => return Err(ConvertError::OutOfRange { field: "key.form", value: message.form.into() }),
         };
@@ -63,6 +66,9 @@ impl From<&PayloadKey> for cache::PayloadKey {
         let form = match key.form {
             Form::Json => cache::PayloadForm::Json,
             Form::Xml => cache::PayloadForm::Xml,
+            Form::XmlV1 => cache::PayloadForm::XmlV1,
+            Form::JsonCompact => cache::PayloadForm::JsonCompact,
+            Form::XmlCompact => cache::PayloadForm::XmlCompact,
         };
         Self { scope: scope.into(), app, form: form.into() }
     }

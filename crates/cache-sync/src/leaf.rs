@@ -6,7 +6,7 @@ use std::{
     cmp::Ordering,
     sync::{Arc, OnceLock},
 };
-use wire_codec::{Extent, Form, Nesting, Page, Place, Run};
+use wire_codec::{Extent, Form, Nesting, Page, PerForm, Place, Run};
 
 /// What a paged list holds: a record with its place in the list's order.
 pub(crate) trait Entry: Clone + Send + Sync + 'static {
@@ -25,15 +25,11 @@ pub(crate) trait Entry: Clone + Send + Sync + 'static {
 
 /// Pages by form, made on demand; nothing is allocated before the first.
 #[derive(Debug, Default)]
-struct Encodings(OnceLock<Box<[OnceLock<Page>; Form::ALL.len()]>>);
+struct Encodings(OnceLock<Box<PerForm<OnceLock<Page>>>>);
 
 impl Encodings {
     fn slot(&self, form: Form) -> &OnceLock<Page> {
-        let [json, xml] = &**self.0.get_or_init(Box::default);
-        match form {
-            Form::Json => json,
-            Form::Xml => xml,
-        }
+        self.0.get_or_init(Box::default).of(form)
     }
 }
 

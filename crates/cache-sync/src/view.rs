@@ -15,7 +15,7 @@ use std::{
         atomic::{AtomicI64, Ordering::Relaxed},
     },
 };
-use wire_codec::{Document, Form, Page, encode_head, encode_tail};
+use wire_codec::{Document, Form, Page, PerForm, encode_head, encode_tail};
 
 /// Eureka's constant `versions__delta` of full lists.
 const FULL_VERSION: i64 = 1;
@@ -81,8 +81,8 @@ pub(crate) struct View {
 /// Heads and tails of the documents with counts, made once per view: each follower sends them with every change.
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
-    all: [OnceLock<(Page, Page)>; Form::ALL.len()],
-    delta: [OnceLock<(Page, Page)>; Form::ALL.len()],
+    all: PerForm<OnceLock<(Page, Page)>>,
+    delta: PerForm<OnceLock<(Page, Page)>>,
 }
 
 impl View {
@@ -113,15 +113,15 @@ impl View {
         }
     }
 
-    /// What stands before and behind the pages of a payload.
+    /// What stands before and behind the pages of a payload: made together, so that a delta's number is the same wherever it stands.
     pub(crate) fn ends(&self, key: &PayloadKey) -> (Page, Page) {
         let make = || {
             let document = self.document(&key.scope);
             (Page::deflate(&encode_head(key.form, &document)), Page::deflate(&encode_tail(key.form, &document)))
         };
         let kept = match &key.scope {
-            Scope::All => self.ends.all.get(key.form as usize),
-            Scope::Delta => self.ends.delta.get(key.form as usize),
+            Scope::All => Some(self.ends.all.of(key.form)),
+            Scope::Delta => Some(self.ends.delta.of(key.form)),
             Scope::Application(_) => None,
         };
         kept.map_or_else(make, |kept| kept.get_or_init(make).clone())

@@ -32,6 +32,9 @@ impl From<&Key> for PayloadKey {
         let form = match key.form {
             Form::Json => PayloadForm::Json,
             Form::Xml => PayloadForm::Xml,
+            Form::XmlV1 => PayloadForm::XmlV1,
+            Form::JsonCompact => PayloadForm::JsonCompact,
+            Form::XmlCompact => PayloadForm::XmlCompact,
         };
         Self { scope: scope.into(), app: app.to_owned(), form: form.into() }
     }
@@ -49,6 +52,9 @@ impl Key {
         let form = match message.form() {
             PayloadForm::Json => Form::Json,
             PayloadForm::Xml => Form::Xml,
+            PayloadForm::XmlV1 => Form::XmlV1,
+            PayloadForm::JsonCompact => Form::JsonCompact,
+            PayloadForm::XmlCompact => Form::XmlCompact,
             PayloadForm::Unspecified => return None,
         };
         Some(Self { scope, form })

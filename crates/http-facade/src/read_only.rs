@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 use tokio_util::sync::CancellationToken;
-use wire_codec::{CorruptPage, Form, Payload};
+use wire_codec::{CorruptPage, Form, Payload, PerForm};
 
 /// How long plain bytes are kept after they were last read.
 const PLAIN_KEPT: Duration = Duration::from_secs(180);
@@ -118,21 +118,6 @@ pub(crate) struct ReadOnly {
     all: PerForm<ArcSwapOption<Held>>,
     delta: PerForm<ArcSwapOption<Held>>,
     applications: RwLock<HashMap<(AppName, Form), Arc<Held>>>,
-}
-
-#[derive(Debug, Default)]
-struct PerForm<T> {
-    json: T,
-    xml: T,
-}
-
-impl<T> PerForm<T> {
-    fn of(&self, form: Form) -> &T {
-        match form {
-            Form::Json => &self.json,
-            Form::Xml => &self.xml,
-        }
-    }
 }
 
 impl ReadOnly {

@@ -2,6 +2,7 @@
 //! so nothing here allocates unless a name is escaped.
 
 use std::borrow::Cow;
+use wire_codec::ApiVersion;
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl<'a> Resource<'a> {
         if service_runtime::operations::PATHS.contains(&path) {
             return Ok(Self::Operations);
         }
-        let mut segments = path.split('/').map(without_matrix).filter(|segment| !segment.is_empty());
+        let mut segments = segments(path);
         if segments.next() != Some("eureka") {
             return Ok(Self::Nothing);
         }
@@ -57,6 +58,18 @@ impl<'a> Resource<'a> {
             (Some(_), Some(_), Some(_)) => Ok(Self::Nothing),
         }
     }
+}
+
+/// The version that a path names: `v1` is the first, everything else the second.
+pub(crate) fn version(path: &str) -> ApiVersion {
+    match segments(path).nth(1) {
+        Some(segment) if segment.eq_ignore_ascii_case("v1") => ApiVersion::V1,
+        Some(_) | None => ApiVersion::V2,
+    }
+}
+
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').map(without_matrix).filter(|segment| !segment.is_empty())
 }
 
 fn without_matrix(segment: &str) -> &str {

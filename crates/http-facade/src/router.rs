@@ -5,13 +5,15 @@ use crate::{
     facade::Facade,
     keys::Scope,
     metrics::Subject,
-    resource::Resource,
+    resource::{self, Resource},
     respond::{self, Extent},
     routes::{apps, instances, operations},
 };
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header::ACCEPT, request::Parts};
-use wire_codec::{Form, MediaType};
+use wire_codec::{Detail, Form, MediaType};
+
+const EUREKA_ACCEPT: &str = "x-eureka-accept";
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +121,9 @@ where
 {
     let headers = &head.headers;
     // Every answer with content depends on what the client takes, so that is settled before anything is done.
-    let form = negotiated(headers).map(Form::full);
+    let version = resource::version(head.uri.path());
+    let form = negotiated(headers).map(|media| Form::of(media, Detail::Full, version));
+    let list_form = |form: Form| Form::of(form.media_type(), detail(headers), version);
     match (route, form) {
         (Route::NoSuchResource, _) => respond::empty(StatusCode::NOT_FOUND),
         (Route::NoSuchMethod(methods), _) => respond::allow(StatusCode::METHOD_NOT_ALLOWED, methods),
@@ -127,15 +131,25 @@ where
         (Route::Operations(extent), _) => respond::cut(operations::answer(&facade.process, head.uri.path()), extent),
         (_, None) => respond::empty(StatusCode::NOT_ACCEPTABLE),
         (Route::Renew(app, id), Some(form)) => instances::renew(facade, app, id, head, form, body).await,
-        (Route::Apps(extent), Some(form)) => apps::cached(facade, Scope::All, form, headers, extent).await,
-        (Route::Delta(extent), Some(form)) => apps::cached(facade, Scope::Delta, form, headers, extent).await,
-        (Route::App(app, extent), Some(form)) => apps::application(facade, app, form, headers, extent).await,
+        (Route::Apps(extent), Some(form)) => apps::cached(facade, Scope::All, list_form(form), headers, extent).await,
+        (Route::Delta(extent), Some(form)) => {
+            apps::cached(facade, Scope::Delta, list_form(form), headers, extent).await
+        }
+        (Route::App(app, extent), Some(form)) => apps::application(facade, app, list_form(form), headers, extent).await,
         // Boxed: these are rarer, and every request carries the size of the largest future.
         (Route::Register(app), Some(form)) => Box::pin(instances::register(facade, app, headers, form, body)).await,
         (Route::Instance(app, id, extent), Some(form)) => {
             respond::cut(Box::pin(instances::read(facade, app, id, form)).await, extent)
         }
         (Route::Cancel(app, id), Some(_)) => Box::pin(instances::cancel(facade, app, id, headers)).await,
+    }
+}
+
+/// How much a list says of its instances, as the client wishes; single instances are always written in full.
+fn detail(headers: &HeaderMap) -> Detail {
+    match headers.get(EUREKA_ACCEPT) {
+        Some(value) if value.as_bytes().eq_ignore_ascii_case(b"compact") => Detail::Compact,
+        Some(_) | None => Detail::Full,
     }
 }
 

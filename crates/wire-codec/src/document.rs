@@ -1,7 +1,7 @@
 //! Documents as head, pages and tail: their bytes, joined with nothing between, are one document of Eureka's API.
 //! Called by cache-sync, which cuts a list of records into pages, and by http-facade for single instances.
 
-use crate::{Form, json_output, xml_output};
+use crate::{Form, form::Style, json_output, xml_output};
 use registry_model::{AppName, Record, StatusCounts};
 
 /// A document that is written in pages: what its head and tail say.
@@ -96,9 +96,9 @@ pub struct Run<'a, I> {
 /// The document of one instance.
 pub fn encode_instance(form: Form, record: &Record) -> Vec<u8> {
     let mut out = Vec::new();
-    match form {
-        Form::Json => json_output::instance_document(&mut out, record),
-        Form::Xml => xml_output::instance_document(&mut out, record),
+    match form.style() {
+        Style::Json(detail) => json_output::instance_document(&mut out, record, detail),
+        Style::Xml(style) => xml_output::instance_document(&mut out, record, style),
     }
     out
 }
@@ -106,22 +106,21 @@ pub fn encode_instance(form: Form, record: &Record) -> Vec<u8> {
 /// What stands before the first page.
 pub fn encode_head(form: Form, document: &Document) -> Vec<u8> {
     let mut out = Vec::new();
-    match form {
-        Form::Json => json_output::head(&mut out, document),
-        Form::Xml => xml_output::head(&mut out, document),
+    match form.style() {
+        Style::Json(detail) => json_output::head(&mut out, document, detail),
+        Style::Xml(style) => xml_output::head(&mut out, document, style),
     }
     out
 }
 
-/// What stands after the last page.
+/// What stands after the last page. Version and hash stand here in compact documents, in the head of all others.
 pub fn encode_tail(form: Form, document: &Document) -> Vec<u8> {
-    let tail = match (form, document.nesting()) {
-        (Form::Json, Nesting::Registry) => "]}}",
-        (Form::Json, Nesting::Application) => "]}}",
-        (Form::Xml, Nesting::Registry) => "\n</applications>",
-        (Form::Xml, Nesting::Application) => "\n</application>",
-    };
-    tail.as_bytes().to_vec()
+    let mut out = Vec::new();
+    match form.style() {
+        Style::Json(detail) => json_output::tail(&mut out, document, detail),
+        Style::Xml(style) => xml_output::tail(&mut out, document, style),
+    }
+    out
 }
 
 /// One page: runs of instances.
@@ -131,7 +130,7 @@ where
     I: IntoIterator<Item = &'a Record>,
 {
     let mut out = Vec::new();
-    let mut place = place;
+    let (style, mut place) = (form.style(), place);
     for run in runs {
         let Run { app, records, extent } = run;
         let mut records = records.into_iter();
@@ -148,32 +147,32 @@ where
                 debug_assert_eq!(extent, Extent::Whole, "an application's start has at least one record");
                 continue;
             };
-            match form {
-                Form::Json => {
+            match style {
+                Style::Json(detail) => {
                     json_output::open_application(&mut out, place, app);
-                    json_output::instance(&mut out, first);
+                    json_output::instance(&mut out, first, detail);
                 }
-                Form::Xml => {
-                    xml_output::open_application(&mut out, app);
-                    xml_output::instance(&mut out, nesting, first);
+                Style::Xml(style) => {
+                    xml_output::open_application(&mut out, app, style);
+                    xml_output::instance(&mut out, nesting, first, style);
                 }
             }
             place = Place::Later;
         }
         for record in records {
-            match form {
-                Form::Json => {
+            match style {
+                Style::Json(detail) => {
                     json_output::separate(&mut out, place);
-                    json_output::instance(&mut out, record);
+                    json_output::instance(&mut out, record, detail);
                 }
-                Form::Xml => xml_output::instance(&mut out, nesting, record),
+                Style::Xml(style) => xml_output::instance(&mut out, nesting, record, style),
             }
             place = Place::Later;
         }
         if closes {
-            match form {
-                Form::Json => json_output::close_application(&mut out),
-                Form::Xml => xml_output::close_application(&mut out),
+            match style {
+                Style::Json(_) => json_output::close_application(&mut out),
+                Style::Xml(style) => xml_output::close_application(&mut out, style),
             }
         }
     }

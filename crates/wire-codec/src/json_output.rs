@@ -1,24 +1,46 @@
-//! Full JSON, written byte by byte in Eureka's field order. Called by `document`.
+//! JSON, full and compact, written byte by byte in Eureka's field order. Called by `document`.
 
 use crate::document::{Document, Place};
-use crate::writer::{AMAZON_CLASS, EMPTY_MAP_CLASS, MARKER_CLASS, hash_text, push_escaped, push_number};
-use registry_model::{AppName, DataCenterInfo, LeaseTerms, LeaseTimes, Metadata, Port, Record};
+use crate::form::Detail;
+use crate::writer::{AMAZON_CLASS, EMPTY_MAP_CLASS, MARKER_CLASS, facts, hash_text, push_escaped, push_number};
+use registry_model::{AppName, DataCenterInfo, LeaseTerms, LeaseTimes, Port, Record, StatusCounts};
 
-/// Head of a document.
-pub(crate) fn head(out: &mut Vec<u8>, document: &Document) {
-    match document {
-        Document::Registry { version, hash } => {
-            raw(out, r#"{"applications":{"versions__delta":""#);
-            push_number(out, *version);
-            raw(out, r#"","apps__hashcode":""#);
-            raw(out, &hash_text(hash));
-            raw(out, r#"","application":["#);
+/// Head of a document. A compact one says its numbers in its tail.
+pub(crate) fn head(out: &mut Vec<u8>, document: &Document, detail: Detail) {
+    match (document, detail) {
+        (Document::Registry { version, hash }, Detail::Full) => {
+            raw(out, r#"{"applications":{"#);
+            numbers(out, *version, hash);
+            raw(out, r#","application":["#);
         }
-        Document::Application { name } => {
+        (Document::Registry { .. }, Detail::Compact) => raw(out, r#"{"applications":{"application":["#),
+        (Document::Application { name }, Detail::Full | Detail::Compact) => {
             text(out, r#"{"application":{"name":"#, name.as_str());
             raw(out, r#","instance":["#);
         }
     }
+}
+
+/// Tail of a document.
+pub(crate) fn tail(out: &mut Vec<u8>, document: &Document, detail: Detail) {
+    match (document, detail) {
+        (Document::Registry { version, hash }, Detail::Compact) => {
+            raw(out, "],");
+            numbers(out, *version, hash);
+            raw(out, "}}");
+        }
+        (Document::Registry { .. }, Detail::Full) | (Document::Application { .. }, Detail::Full | Detail::Compact) => {
+            raw(out, "]}}");
+        }
+    }
+}
+
+fn numbers(out: &mut Vec<u8>, version: i64, hash: &StatusCounts) {
+    raw(out, r#""versions__delta":""#);
+    push_number(out, version);
+    raw(out, r#"","apps__hashcode":""#);
+    raw(out, &hash_text(hash));
+    out.push(b'"');
 }
 
 /// Beginning of an application within a registry.
@@ -42,14 +64,43 @@ pub(crate) fn separate(out: &mut Vec<u8>, place: Place) {
 }
 
 /// A document of one instance.
-pub(crate) fn instance_document(out: &mut Vec<u8>, record: &Record) {
+pub(crate) fn instance_document(out: &mut Vec<u8>, record: &Record, detail: Detail) {
     raw(out, r#"{"instance":"#);
-    instance(out, record);
+    instance(out, record, detail);
     out.push(b'}');
 }
 
-/// One instance, all fields.
-pub(crate) fn instance(out: &mut Vec<u8>, record: &Record) {
+/// One instance.
+pub(crate) fn instance(out: &mut Vec<u8>, record: &Record, detail: Detail) {
+    match detail {
+        Detail::Full => full_instance(out, record),
+        Detail::Compact => compact_instance(out, record),
+    }
+}
+
+fn compact_instance(out: &mut Vec<u8>, record: &Record) {
+    let info = &*record.instance;
+    text(out, r#"{"instanceId":"#, info.key.id.as_str());
+    text(out, r#","app":"#, info.key.app.as_str());
+    text(out, r#","ipAddr":"#, &info.ip_addr);
+    optional(out, r#","vipAddress":"#, info.vip_address.as_deref());
+    optional(out, r#","secureVipAddress":"#, info.secure_vip_address.as_deref());
+    data_center(out, &info.data_center, Detail::Compact);
+    text(out, r#","hostName":"#, &info.host_name);
+    raw(out, r#","status":""#);
+    raw(out, info.status.as_str());
+    raw(out, r#"","lastUpdatedTimestamp":"#);
+    push_number(out, info.last_updated.0);
+    raw(out, r#","actionType":""#);
+    raw(out, info.action.as_str());
+    out.push(b'"');
+    optional(out, r#","asgName":"#, info.asg_name.as_deref());
+    port(out, r#","port":{"$":"#, info.port);
+    port(out, r#","securePort":{"$":"#, info.secure_port);
+    out.push(b'}');
+}
+
+fn full_instance(out: &mut Vec<u8>, record: &Record) {
     let info = &*record.instance;
     text(out, r#"{"instanceId":"#, info.key.id.as_str());
     text(out, r#","hostName":"#, &info.host_name);
@@ -60,17 +111,18 @@ pub(crate) fn instance(out: &mut Vec<u8>, record: &Record) {
     raw(out, info.status.as_str());
     raw(out, r#"","overriddenStatus":""#);
     raw(out, info.overridden_status.as_str());
-    port(out, r#"","port":{"$":"#, info.port);
+    out.push(b'"');
+    port(out, r#","port":{"$":"#, info.port);
     port(out, r#","securePort":{"$":"#, info.secure_port);
     raw(out, r#","countryId":"#);
     push_number(out, info.country_id);
-    data_center(out, &info.data_center);
+    data_center(out, &info.data_center, Detail::Full);
     lease(out, info.lease_terms, &record.lease);
     raw(out, r#","metadata":{"#);
     if info.metadata.is_empty() {
         text(out, r#""@class":"#, EMPTY_MAP_CLASS);
     } else {
-        pairs(out, &info.metadata);
+        pairs(out, info.metadata.iter());
     }
     out.push(b'}');
     optional(out, r#","appGroupName":"#, info.app_group_name.as_deref());
@@ -97,7 +149,7 @@ fn port(out: &mut Vec<u8>, before: &str, port: Port) {
     raw(out, if port.enabled { r#","@enabled":"true"}"# } else { r#","@enabled":"false"}"# });
 }
 
-fn data_center(out: &mut Vec<u8>, center: &DataCenterInfo) {
+fn data_center(out: &mut Vec<u8>, center: &DataCenterInfo, detail: Detail) {
     let class = match center {
         DataCenterInfo::MyOwn | DataCenterInfo::Netflix => MARKER_CLASS,
         DataCenterInfo::Amazon(_) => AMAZON_CLASS,
@@ -111,7 +163,7 @@ fn data_center(out: &mut Vec<u8>, center: &DataCenterInfo) {
         DataCenterInfo::MyOwn | DataCenterInfo::Netflix => {}
         DataCenterInfo::Amazon(metadata) => {
             raw(out, r#","metadata":{"#);
-            pairs(out, metadata);
+            pairs(out, facts(metadata, detail));
             out.push(b'}');
         }
     }
@@ -134,9 +186,9 @@ fn lease(out: &mut Vec<u8>, terms: LeaseTerms, times: &LeaseTimes) {
     out.push(b'}');
 }
 
-fn pairs(out: &mut Vec<u8>, metadata: &Metadata) {
+fn pairs<'a>(out: &mut Vec<u8>, pairs: impl Iterator<Item = (&'a str, &'a str)>) {
     let mut place = Place::First;
-    for (key, value) in metadata.iter() {
+    for (key, value) in pairs {
         separate(out, place);
         string(out, key);
         text(out, ":", value);

@@ -15,6 +15,6 @@ mod xml_output;
 
 pub use decode::{DecodeError, decode_registration};
 pub use document::{Document, Extent, Nesting, Place, Run, encode_head, encode_instance, encode_page, encode_tail};
-pub use form::{Form, MediaType};
+pub use form::{ApiVersion, Detail, Form, MediaType, PerForm};
 pub use negotiate::{Unsupported, accepts_gzip, body_type, negotiate};
 pub use pages::{BadSplice, CorruptPage, Page, PageSplice, Payload};

@@ -1,6 +1,7 @@
 //! Appending to a document that is being written, and the class names that both forms share. Called by `json_output` and `xml_output`.
 
-use registry_model::StatusCounts;
+use crate::Detail;
+use registry_model::{Metadata, StatusCounts};
 use std::borrow::Cow;
 
 /// The class that Eureka's documents name for a data centre.
@@ -9,6 +10,17 @@ pub(crate) const MARKER_CLASS: &str = "com.netflix.appinfo.InstanceInfo$DefaultD
 pub(crate) const AMAZON_CLASS: &str = "com.netflix.appinfo.AmazonInfo";
 /// The class that stands for metadata without entries.
 pub(crate) const EMPTY_MAP_CLASS: &str = "java.util.Collections$EmptyMap";
+
+/// What compact documents say about an Amazon machine.
+const COMPACT_FACTS: [&str; 5] = ["instance-id", "public-ipv4", "public-hostname", "local-ipv4", "availability-zone"];
+
+/// What a document says about an Amazon machine.
+pub(crate) fn facts(metadata: &Metadata, detail: Detail) -> impl Iterator<Item = (&str, &str)> {
+    metadata.iter().filter(move |(key, _)| match detail {
+        Detail::Full => true,
+        Detail::Compact => COMPACT_FACTS.contains(key),
+    })
+}
 
 /// Appends a text with the bytes that `must_escape` names handed, with what follows them, to `escape`, which says how many it took.
 ///

@@ -1,30 +1,47 @@
-//! Full XML, pretty-printed with two spaces, in Eureka's element order. Called by `document`.
+//! XML in Eureka's element order: full, pretty-printed with two spaces, and compact, on one line. Called by `document`.
 
 use crate::document::{Document, Nesting};
-use crate::writer::{AMAZON_CLASS, EMPTY_MAP_CLASS, MARKER_CLASS, hash_text, push_escaped, push_number};
+use crate::form::{Detail, XmlStyle};
+use crate::writer::{AMAZON_CLASS, EMPTY_MAP_CLASS, MARKER_CLASS, facts, hash_text, push_escaped, push_number};
 use crate::xml_names::push_element_name;
-use registry_model::{AppName, DataCenterInfo, LeaseTerms, LeaseTimes, Metadata, Port, Record};
+use registry_model::{AppName, DataCenterInfo, InstanceStatus, LeaseTerms, LeaseTimes, Port, Record, StatusCounts};
 
-/// How deep an element stands below the root.
+/// Where an element stands.
 #[derive(Clone, Copy)]
-struct Depth(usize);
+enum Depth {
+    /// On a line of its own, as many levels below the root.
+    Line(usize),
+    /// Right behind what is before it.
+    Inline,
+}
 
 impl Depth {
-    const ROOT: Self = Self(0);
+    /// The root's.
+    const fn of(style: XmlStyle) -> Self {
+        match style {
+            XmlStyle::Full | XmlStyle::FullV1 => Self::Line(0),
+            XmlStyle::Compact => Self::Inline,
+        }
+    }
 
     const fn deeper(self) -> Self {
-        Self(self.0 + 1)
+        match self {
+            Self::Line(depth) => Self::Line(depth + 1),
+            Self::Inline => Self::Inline,
+        }
     }
 }
 
-/// Head of a document.
-pub(crate) fn head(out: &mut Vec<u8>, document: &Document) {
-    let inside = Depth::ROOT.deeper();
+/// Head of a document. A compact one says its numbers in its tail.
+pub(crate) fn head(out: &mut Vec<u8>, document: &Document, style: XmlStyle) {
+    let inside = Depth::of(style).deeper();
     match document {
         Document::Registry { version, hash } => {
             raw(out, "<applications>");
-            number(out, inside, "versions__delta", *version);
-            text(out, inside, "apps__hashcode", &hash_text(hash));
+            match style {
+                XmlStyle::Full | XmlStyle::FullV1 => numbers(out, inside, *version, hash),
+                XmlStyle::Compact => {}
+            }
         }
         Document::Application { name } => {
             raw(out, "<application>");
@@ -33,51 +50,105 @@ pub(crate) fn head(out: &mut Vec<u8>, document: &Document) {
     }
 }
 
+/// Tail of a document.
+pub(crate) fn tail(out: &mut Vec<u8>, document: &Document, style: XmlStyle) {
+    let root = Depth::of(style);
+    match document {
+        Document::Registry { version, hash } => {
+            match style {
+                XmlStyle::Full | XmlStyle::FullV1 => {}
+                XmlStyle::Compact => numbers(out, root.deeper(), *version, hash),
+            }
+            close(out, root, "applications");
+        }
+        Document::Application { .. } => close(out, root, "application"),
+    }
+}
+
+fn numbers(out: &mut Vec<u8>, depth: Depth, version: i64, hash: &StatusCounts) {
+    number(out, depth, "versions__delta", version);
+    literal(out, depth, "apps__hashcode", &hash_text(hash));
+}
+
 /// Beginning of an application within a registry.
-pub(crate) fn open_application(out: &mut Vec<u8>, app: &AppName) {
-    let depth = Depth::ROOT.deeper();
+pub(crate) fn open_application(out: &mut Vec<u8>, app: &AppName, style: XmlStyle) {
+    let depth = Depth::of(style).deeper();
     open(out, depth, "application");
     text(out, depth.deeper(), "name", app.as_str());
 }
 
 /// End of an application within a registry.
-pub(crate) fn close_application(out: &mut Vec<u8>) {
-    close(out, Depth::ROOT.deeper(), "application");
+pub(crate) fn close_application(out: &mut Vec<u8>, style: XmlStyle) {
+    close(out, Depth::of(style).deeper(), "application");
 }
 
 /// A document of one instance.
-pub(crate) fn instance_document(out: &mut Vec<u8>, record: &Record) {
+pub(crate) fn instance_document(out: &mut Vec<u8>, record: &Record, style: XmlStyle) {
+    let root = Depth::of(style);
     raw(out, "<instance>");
-    fields(out, Depth::ROOT.deeper(), record);
-    close(out, Depth::ROOT, "instance");
+    fields(out, root.deeper(), record, style);
+    close(out, root, "instance");
 }
 
 /// One instance within a page.
-pub(crate) fn instance(out: &mut Vec<u8>, nesting: Nesting, record: &Record) {
+pub(crate) fn instance(out: &mut Vec<u8>, nesting: Nesting, record: &Record, style: XmlStyle) {
     let depth = match nesting {
-        Nesting::Application => Depth::ROOT.deeper(),
-        Nesting::Registry => Depth::ROOT.deeper().deeper(),
+        Nesting::Application => Depth::of(style).deeper(),
+        Nesting::Registry => Depth::of(style).deeper().deeper(),
     };
     open(out, depth, "instance");
-    fields(out, depth.deeper(), record);
+    fields(out, depth.deeper(), record, style);
     close(out, depth, "instance");
 }
 
-fn fields(out: &mut Vec<u8>, depth: Depth, record: &Record) {
+fn fields(out: &mut Vec<u8>, depth: Depth, record: &Record, style: XmlStyle) {
+    match style {
+        XmlStyle::Full => full_fields(out, depth, record, record.instance.status),
+        XmlStyle::FullV1 => full_fields(out, depth, record, status_in_v1(record.instance.status)),
+        XmlStyle::Compact => compact_fields(out, depth, record),
+    }
+}
+
+/// What the first version of the API calls a status.
+const fn status_in_v1(status: InstanceStatus) -> InstanceStatus {
+    match status {
+        InstanceStatus::Up | InstanceStatus::Down | InstanceStatus::Starting => status,
+        InstanceStatus::OutOfService | InstanceStatus::Unknown => InstanceStatus::Down,
+    }
+}
+
+fn compact_fields(out: &mut Vec<u8>, depth: Depth, record: &Record) {
+    let info = &*record.instance;
+    text(out, depth, "instanceId", info.key.id.as_str());
+    text(out, depth, "app", info.key.app.as_str());
+    text(out, depth, "ipAddr", &info.ip_addr);
+    optional(out, depth, "vipAddress", info.vip_address.as_deref());
+    optional(out, depth, "secureVipAddress", info.secure_vip_address.as_deref());
+    data_center(out, depth, &info.data_center, Detail::Compact);
+    text(out, depth, "hostName", &info.host_name);
+    literal(out, depth, "status", info.status.as_str());
+    number(out, depth, "lastUpdatedTimestamp", info.last_updated.0);
+    literal(out, depth, "actionType", info.action.as_str());
+    optional(out, depth, "asgName", info.asg_name.as_deref());
+    port(out, depth, "port", info.port);
+    port(out, depth, "securePort", info.secure_port);
+}
+
+fn full_fields(out: &mut Vec<u8>, depth: Depth, record: &Record, status: InstanceStatus) {
     let info = &*record.instance;
     text(out, depth, "instanceId", info.key.id.as_str());
     text(out, depth, "hostName", &info.host_name);
     text(out, depth, "app", info.key.app.as_str());
     text(out, depth, "ipAddr", &info.ip_addr);
     optional(out, depth, "sid", info.sid.as_deref());
-    literal(out, depth, "status", info.status.as_str());
+    literal(out, depth, "status", status.as_str());
     literal(out, depth, "overriddenstatus", info.overridden_status.as_str());
     port(out, depth, "port", info.port);
     port(out, depth, "securePort", info.secure_port);
     number(out, depth, "countryId", info.country_id);
-    data_center(out, depth, &info.data_center);
+    data_center(out, depth, &info.data_center, Detail::Full);
     lease(out, depth, info.lease_terms, &record.lease);
-    pairs(out, depth, &info.metadata);
+    pairs(out, depth, info.metadata.iter());
     optional(out, depth, "appGroupName", info.app_group_name.as_deref());
     optional(out, depth, "homePageUrl", info.home_page_url.as_deref());
     optional(out, depth, "statusPageUrl", info.status_page_url.as_deref());
@@ -101,7 +172,7 @@ fn port(out: &mut Vec<u8>, depth: Depth, name: &str, port: Port) {
     end(out, name);
 }
 
-fn data_center(out: &mut Vec<u8>, depth: Depth, center: &DataCenterInfo) {
+fn data_center(out: &mut Vec<u8>, depth: Depth, center: &DataCenterInfo, detail: Detail) {
     let class = match center {
         DataCenterInfo::MyOwn | DataCenterInfo::Netflix => MARKER_CLASS,
         DataCenterInfo::Amazon(_) => AMAZON_CLASS,
@@ -113,7 +184,7 @@ fn data_center(out: &mut Vec<u8>, depth: Depth, center: &DataCenterInfo) {
     literal(out, depth.deeper(), "name", center.name().as_str());
     match center {
         DataCenterInfo::MyOwn | DataCenterInfo::Netflix => {}
-        DataCenterInfo::Amazon(metadata) => pairs(out, depth.deeper(), metadata),
+        DataCenterInfo::Amazon(metadata) => pairs(out, depth.deeper(), facts(metadata, detail)),
     }
     close(out, depth, "dataCenterInfo");
 }
@@ -131,8 +202,9 @@ fn lease(out: &mut Vec<u8>, depth: Depth, terms: LeaseTerms, times: &LeaseTimes)
 }
 
 /// Metadata. An entry without a key has no element name and is left out; without any entry the class of Java's empty map stands instead.
-fn pairs(out: &mut Vec<u8>, depth: Depth, metadata: &Metadata) {
-    if metadata.iter().all(|(key, _)| key.is_empty()) {
+fn pairs<'a>(out: &mut Vec<u8>, depth: Depth, pairs: impl Iterator<Item = (&'a str, &'a str)>) {
+    let mut pairs = pairs.filter(|(key, _)| !key.is_empty()).peekable();
+    if pairs.peek().is_none() {
         indent(out, depth);
         raw(out, "<metadata class=\"");
         raw(out, EMPTY_MAP_CLASS);
@@ -140,7 +212,7 @@ fn pairs(out: &mut Vec<u8>, depth: Depth, metadata: &Metadata) {
         return;
     }
     open(out, depth, "metadata");
-    for (key, value) in metadata.iter().filter(|(key, _)| !key.is_empty()) {
+    for (key, value) in pairs {
         indent(out, depth.deeper());
         raw(out, "<");
         push_element_name(out, key);
@@ -159,7 +231,10 @@ fn raw(out: &mut Vec<u8>, literal: &str) {
 
 fn indent(out: &mut Vec<u8>, depth: Depth) {
     const SPACES: &str = "\n                ";
-    raw(out, SPACES.get(..1 + 2 * depth.0).unwrap_or(SPACES));
+    match depth {
+        Depth::Line(depth) => raw(out, SPACES.get(..1 + 2 * depth).unwrap_or(SPACES)),
+        Depth::Inline => {}
+    }
 }
 
 fn begin(out: &mut Vec<u8>, depth: Depth, name: &str) {

@@ -99,8 +99,9 @@ fn key(scope: Scope, form: Form) -> PayloadKey {
 
 fn keys() -> Vec<PayloadKey> {
     let app = |name| Scope::Application(AppName::parse(name).unwrap());
-    let scopes = [Scope::All, Scope::Delta, app("APP-0"), app("APP-1"), app("APP-2")];
-    scopes.into_iter().flat_map(|scope| Form::ALL.map(|form| key(scope.clone(), form))).collect()
+    let scopes = [Scope::All, Scope::Delta, app("APP-0")];
+    let in_all_forms = scopes.into_iter().flat_map(|scope| Form::ALL.map(|form| key(scope.clone(), form)));
+    in_all_forms.chain(["APP-1", "APP-2"].map(|name| key(app(name), Form::Json))).collect()
 }
 
 fn empty_state() -> ViewState {
@@ -121,9 +122,9 @@ enum Act {
 fn acts() -> impl Strategy<Value = Vec<Act>> {
     let act = prop_oneof![
         8 => (0u8..3, 0u16..60, prop::bool::weighted(0.7)).prop_map(|(app, id, put)| Act::Change(app, id, put)),
-        2 => (0usize..10).prop_map(Act::Subscribe),
+        2 => (0..keys().len()).prop_map(Act::Subscribe),
         4 => Just(Act::Level),
-        1 => (0usize..10).prop_map(Act::Forget),
+        1 => (0..keys().len()).prop_map(Act::Forget),
     ];
     prop::collection::vec(act, 1..150)
 }

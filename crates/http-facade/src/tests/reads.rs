@@ -4,10 +4,13 @@ use super::{
     Bench,
     fakes::{all, app, at, whole},
 };
+use crate::keys::{Key, Scope};
 use flate2::read::GzDecoder;
 use http::Method;
+use registry_model::AppName;
 use std::{io::Read, time::Duration};
 use testkit::eventually;
+use wire_codec::Form;
 
 const JSON: (&str, &str) = ("accept", "application/json");
 
@@ -74,6 +77,48 @@ async fn rest_92_b43_an_application_is_found_in_any_case_or_not_at_all() {
     assert_eq!((missing.status.as_u16(), missing.body.len(), missing.header("content-encoding")), (404, 0, None));
     assert_eq!(bench.get(&format!("apps/{}", "x".repeat(5000))).await.status.as_u16(), 404);
     assert_eq!(bench.get("apps/%ff").await.status.as_u16(), 400);
+}
+
+#[tokio::test]
+async fn rest_119_120_123_124_126_lists_come_in_the_form_that_path_and_headers_name() {
+    let bench = Bench::following(&[]).await;
+    let app = Scope::Application(AppName::parse("ORDERS").unwrap());
+    let names = [
+        (Form::Json, "json"),
+        (Form::Xml, "xml"),
+        (Form::XmlV1, "xml v1"),
+        (Form::JsonCompact, "compact json"),
+        (Form::XmlCompact, "compact xml"),
+    ];
+    for (form, name) in names {
+        for scope in [Scope::All, Scope::Delta, app.clone()] {
+            bench.cache.holds(&Key { scope, form }, at(1, 1), &[name]);
+        }
+    }
+    const XML: &str = "application/xml";
+    const AS_JSON: &str = "application/json";
+    let table = [
+        ("v2/", XML, None, "xml"),
+        ("v1/", XML, None, "xml v1"),
+        ("V1/", XML, Some("full"), "xml v1"),
+        ("", XML, None, "xml"),
+        ("v1/", AS_JSON, None, "json"),
+        ("v1/", XML, Some("compact"), "compact xml"),
+        ("v2/", XML, Some("Compact"), "compact xml"),
+        ("", AS_JSON, Some("compact"), "compact json"),
+        ("v2/", AS_JSON, Some("COMPACT"), "compact json"),
+        ("v2/", AS_JSON, Some("bogus"), "json"),
+        ("v2/", XML, Some(""), "xml"),
+    ];
+    for (version, accept, eureka_accept, name) in table {
+        for list in ["apps", "apps/", "apps/delta", "apps/orders"] {
+            let mut headers = vec![("accept", accept)];
+            headers.extend(eureka_accept.map(|value| ("x-eureka-accept", value)));
+            let answer = bench.send(Method::GET, &format!("{version}{list}"), &headers, "").await;
+            assert_eq!(answer.text(), format!("<{name}>"), "{version}{list}, {headers:?}");
+            assert_eq!(answer.header("content-type"), Some(accept));
+        }
+    }
 }
 
 #[tokio::test]

@@ -5,11 +5,12 @@ use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use http::{Method, Request};
 use http_body_util::Full;
+use registry_model::InstanceStatus;
 use registry_proto::{
     registry::{CancelResponse, GetInstanceResponse, RenewOutcome, RenewResponse},
     types::Origin,
 };
-use std::io::Write;
+use std::{io::Write, sync::Arc};
 use testkit::instances::record;
 use tonic::Status;
 
@@ -219,6 +220,31 @@ async fn rest_90_a_single_instance_is_read_live_in_the_form_asked_for() {
     assert_eq!(xml.header("content-type"), Some("application/xml"));
     let head = bench.send(Method::HEAD, "apps/BILLING/n1", &[], "").await;
     assert_eq!((head.header("content-length"), head.body.len()), (Some(xml.body.len().to_string().as_str()), 0));
+}
+
+#[tokio::test]
+async fn rest_121_125_a_single_instance_is_written_in_full_with_its_real_status() {
+    let bench = Bench::following(&[]).await;
+    let mut out_of_service = record("BILLING", "n1");
+    Arc::make_mut(&mut out_of_service.instance).status = InstanceStatus::OutOfService;
+    *bench.registry.instance.lock() = Some(Ok(GetInstanceResponse { record: Some(out_of_service.into()) }));
+    let compact = ("x-eureka-accept", "compact");
+    let xml = |answer: super::Answer| {
+        (answer.text().contains("<leaseInfo>"), answer.text().contains("<status>DOWN</status>"))
+    };
+    for headers in [&[compact][..], &[]] {
+        for (path, reads_down) in
+            [("apps/BILLING/n1", false), ("v2/apps/BILLING/n1", false), ("v1/apps/BILLING/n1", true)]
+        {
+            assert_eq!(xml(bench.send(Method::GET, path, headers, "").await), (true, reads_down), "{path}");
+        }
+    }
+    let json = bench.send(Method::GET, "v1/apps/BILLING/n1", &[compact, ("accept", "application/json")], "").await;
+    assert!(
+        json.text().contains(r#""status":"OUT_OF_SERVICE""#) && json.text().contains("leaseInfo"),
+        "{}",
+        json.text()
+    );
 }
 
 #[tokio::test]

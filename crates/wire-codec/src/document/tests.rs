@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    decode_registration,
+    MediaType, decode_registration,
     samples::{app, poor, record, rich},
     writer::{AMAZON_CLASS, EMPTY_MAP_CLASS, MARKER_CLASS},
 };
@@ -12,6 +12,7 @@ use registry_model::{
 };
 use serde_json::{Map, Value, json};
 
+mod compact;
 mod xml_tree;
 
 fn text(bytes: Vec<u8>) -> String {

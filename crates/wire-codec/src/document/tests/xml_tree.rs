@@ -88,6 +88,13 @@ fn legal_pairs(pairs: &Metadata) -> Vec<(String, String)> {
     pairs.iter().filter(|(key, _)| !key.is_empty()).map(|(key, value)| (key.to_owned(), legal(value))).collect()
 }
 
+/// How many applications a registry lists.
+pub(super) fn applications(document: &[u8]) -> usize {
+    let root = Element::parse(document);
+    assert_eq!((root.name.as_str(), root.text_of("versions__delta")), ("applications", Some("-1")));
+    root.children.iter().filter(|child| child.name == "application" && child.child("instance").is_some()).count()
+}
+
 /// Checks that the document parses and has every value of the record.
 pub(super) fn check(document: &[u8], record: &Record) {
     let root = Element::parse(document);
