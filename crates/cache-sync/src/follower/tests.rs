@@ -8,7 +8,7 @@ use crate::{
 use proptest::prelude::*;
 use registry_model::{ActionType, AppName, Change, Epoch, Mono, NodeId, Record, Revision, UnixMillis};
 use registry_proto::cache;
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 use testkit::instances::{instance, record};
 use wire_codec::{Form, Payload};
 
@@ -238,4 +238,33 @@ fn a_large_payload_comes_in_parts() {
     let plan = follower.plan(&view);
     assert_eq!(plan.pages(), 0);
     assert!(follower.carry_out(plan, &metrics).is_empty());
+}
+
+#[test]
+fn a_delta_document_has_one_number_in_its_head_or_its_tail_and_no_other_document_has_it() {
+    let mut state = empty_state();
+    let mut seen = HashSet::new();
+    for revision in 1..4 {
+        let changes = vec![change(revision, 0, 1, ActionType::Added)];
+        state.changes(Revision(revision - 1), Revision(revision), changes, NOW.mono).unwrap();
+        let view = state.view().unwrap();
+        for form in Form::ALL {
+            let key = key(Scope::Delta, form);
+            let text = |page: &Page| String::from_utf8(page.inflate().unwrap().to_vec()).unwrap();
+            let (head, tail) = view.ends(&key);
+            let (head, tail) = (text(&head), text(&tail));
+            let numbered: Vec<&String> =
+                [&head, &tail].into_iter().filter(|text| text.contains("versions__delta")).collect();
+            let is_compact = matches!(form, Form::JsonCompact | Form::XmlCompact);
+            assert_eq!(numbered, [if is_compact { &tail } else { &head }], "{form:?}");
+            assert!(numbered[0].contains("UP_1_"), "{form:?}: {numbered:?}");
+            let digits = numbered[0].split("versions__delta").nth(1).unwrap();
+            let number: String =
+                digits.chars().skip_while(|digit| !digit.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+            assert!(seen.insert(number), "{form:?}: a number comes twice");
+            let again = view.ends(&key);
+            assert_eq!((text(&again.0), text(&again.1)), (head, tail));
+        }
+    }
+    assert_eq!(seen.len(), 3 * Form::ALL.len());
 }
