@@ -2,9 +2,18 @@
 //!
 //! While the view behind the stream is incomplete, a payload that is held from an earlier stream stays as it is; what the
 //! stream says of it is set aside until the view is complete. With push it then takes that payload's place; without, what was
-//! set aside is as old and incomplete as when it was sent, so the payload is asked for anew.
+//! set aside is as old and incomplete as when it was sent, so the payload is asked for anew. Once a complete view has been seen,
+//! a payload that is not held is set aside as well: it would be nearly empty.
+//!
+//! A watermark speaks of what this stream has sent. It counts for the tier once that is everything held: what is held from an
+//! earlier stream has been sent again, and nothing is waited for that was asked for anew.
 
-use crate::{keys::Key, misses::Missing, read_only::Held, tier::Tier};
+use crate::{
+    keys::Key,
+    misses::Missing,
+    read_only::Held,
+    tier::{Completeness, Tier},
+};
 use registry_model::Position;
 use registry_proto::cache::{
     FollowMode, Page as PageMessage, PageSplice as SpliceMessage, PayloadGone, PayloadUpdate, SubscribeOutcome,
@@ -25,7 +34,11 @@ pub(crate) struct Applying {
     complete: bool,
     /// Parts of updates that have not ended yet.
     parts: HashMap<Key, Vec<PageSplice>>,
-    /// What this stream says of payloads that are held from before; `None`: there is none.
+    /// Held from an earlier stream, and this one has not said anything of it yet.
+    unconfirmed: HashSet<Key>,
+    /// The last watermark, while not everything held is as new as this stream.
+    withheld: Option<Position>,
+    /// What this stream says of payloads that must not be touched yet; `None`: there is none.
     aside: HashMap<Key, Option<Arc<Held>>>,
     /// Payloads asked for whole, because an update did not fit or what was set aside is too old.
     asked: HashSet<Key>,
@@ -42,13 +55,14 @@ pub(crate) enum Then {
 
 impl Applying {
     pub(crate) fn new(tier: Arc<Tier>, follower: u64, mode: FollowMode) -> Self {
-        let (parts, aside, asked) = Default::default();
-        Self { tier, follower, mode, complete: false, parts, aside, asked }
+        let unconfirmed = tier.pages.list().into_iter().map(|(key, _)| key).collect();
+        let (parts, withheld, aside, asked) = Default::default();
+        Self { tier, follower, mode, complete: false, parts, unconfirmed, withheld, aside, asked }
     }
 
     /// Applies one message.
     pub(crate) fn step(&mut self, step: Step) -> Then {
-        match step {
+        let then = match step {
             Step::Update(update) => self.update(update),
             Step::Gone(PayloadGone { key }) => {
                 if let Some(key) = key.as_ref().and_then(Key::of) {
@@ -58,12 +72,23 @@ impl Applying {
             }
             Step::Watermark(Watermark { position, complete }) => {
                 self.complete = complete;
-                let then = if complete { self.end_what_was_set_aside() } else { Then::GoOn };
-                if let Some(position) = position {
-                    self.tier.watermark(position.into());
-                }
-                then
+                self.tier.view_is(if complete { Completeness::Complete } else { Completeness::Incomplete });
+                self.tier.writes.connected();
+                self.withheld = position.map(Position::from).or(self.withheld);
+                if complete { self.end_what_was_set_aside() } else { Then::GoOn }
             }
+        };
+        self.pass_watermark();
+        then
+    }
+
+    /// Tells the tier of the last watermark, if it speaks of everything held.
+    fn pass_watermark(&mut self) {
+        if self.unconfirmed.is_empty()
+            && self.asked.is_empty()
+            && let Some(position) = self.withheld.take()
+        {
+            self.tier.watermark(position);
         }
     }
 
@@ -98,6 +123,7 @@ impl Applying {
                 SubscribeOutcome::Subscribed | SubscribeOutcome::Unspecified => {}
             }
         }
+        self.pass_watermark();
     }
 
     fn update(&mut self, update: PayloadUpdate) -> Then {
@@ -165,14 +191,20 @@ impl Applying {
         }
     }
 
-    /// Whether the payload that is held must not be touched yet.
+    /// Whether the tier stays as it is for this payload, because the view is incomplete.
     fn is_kept(&self, key: &Key) -> bool {
-        !self.complete && self.tier.pages.get(key).is_some_and(|held| held.follower() != self.follower)
+        !self.complete
+            && match self.tier.pages.get(key) {
+                Some(held) => held.follower() != self.follower,
+                None => self.tier.refuses_fills(),
+            }
     }
 
     fn put(&mut self, key: &Key, held: Arc<Held>) {
+        self.unconfirmed.remove(key);
         if self.is_kept(key) {
             self.aside.insert(key.clone(), Some(held));
+            self.tier.misses.land(key, Err(Missing::Unavailable));
         } else {
             self.tier.pages.insert(key, Arc::clone(&held));
             self.tier.misses.land(key, Ok(held));
@@ -182,8 +214,10 @@ impl Applying {
     fn gone(&mut self, key: &Key) {
         self.asked.remove(key);
         self.parts.remove(key);
+        self.unconfirmed.remove(key);
         if self.is_kept(key) {
             self.aside.insert(key.clone(), None);
+            self.tier.misses.land(key, Err(Missing::Unavailable));
         } else {
             self.tier.pages.remove(key);
             self.tier.misses.land(key, Err(Missing::NotFound));

@@ -5,7 +5,7 @@ use crate::{
     apply::{Applying, Then},
     keys::Key,
     misses::Missing,
-    tier::{Session, Tier},
+    tier::{Completeness, Session, Tier},
 };
 use futures::{StreamExt, future::BoxFuture};
 use registry_model::{Position, UnixMillis};
@@ -43,6 +43,7 @@ pub(crate) async fn run(tier: Arc<Tier>, following: Following, ready: ReadyFlag,
         let stream = one_stream(&tier, following, &ready, &mut backoff);
         let end = stopping.run_until_cancelled(stream).await;
         tier.session.store(None);
+        tier.view_is(Completeness::Incomplete);
         tier.writes.disconnected();
         tier.misses.land_all(Missing::Unavailable);
         let Some(reason) = end.filter(|_| !stopping.is_cancelled()) else { return };

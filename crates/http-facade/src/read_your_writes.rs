@@ -89,7 +89,10 @@ impl ReadYourWrites {
         state.hear_of(position.epoch);
         // A late answer of a life that is over, or of an earlier moment of this one, asks for nothing new.
         let covered = state.has_seen(position) || state.acknowledged.is_some_and(|last| last.includes(position));
-        if !covered {
+        // The life that the mark is of is the one that answers: what another one has acknowledged may never come.
+        let supersedes = state.mark.is_some_and(|mark| mark.includes(position))
+            && state.acknowledged.is_some_and(|last| last.epoch != position.epoch);
+        if !covered || supersedes {
             state.acknowledged = Some(position);
         }
         self.behind.store(state.awaited().is_some(), Ordering::Release);
@@ -98,10 +101,18 @@ impl ReadYourWrites {
     /// Everything that is held is as new as this.
     pub(crate) fn watermark(&self, position: Position) {
         let mut state = self.state.lock();
-        state.following = true;
         state.hear_of(position.epoch);
         state.mark = Some(position);
         self.publish(&state);
+    }
+
+    /// There is a follow stream that brings watermarks.
+    pub(crate) fn connected(&self) {
+        let mut state = self.state.lock();
+        if !state.following {
+            state.following = true;
+            self.publish(&state);
+        }
     }
 
     /// The follow stream has ended: until the next one there is nothing to wait for.
@@ -163,6 +174,12 @@ mod tests {
         Position { epoch: Epoch(epoch), revision: Revision(revision) }
     }
 
+    fn following() -> ReadYourWrites {
+        let writes = ReadYourWrites::new(Waiting::Bounded);
+        writes.connected();
+        writes
+    }
+
     fn is_level(writes: &ReadYourWrites) -> bool {
         let clock: SharedClock = Arc::new(ManualClock::new());
         writes.level(&clock).now_or_never().is_some()
@@ -170,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_read_waits_only_while_an_acknowledged_write_is_unseen() {
-        let writes = ReadYourWrites::new(Waiting::Bounded);
+        let writes = following();
         assert!(is_level(&writes));
         writes.watermark(at(1, 3));
         writes.acknowledged(at(1, 3));
@@ -187,7 +204,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_of_another_life_waits_for_its_first_watermark() {
-        let writes = ReadYourWrites::new(Waiting::Bounded);
+        let writes = following();
         writes.watermark(at(1, 900));
         writes.acknowledged(at(2, 1));
         assert!(!is_level(&writes));
@@ -197,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_late_acknowledgement_of_a_life_that_is_over_is_not_waited_for() {
-        let writes = ReadYourWrites::new(Waiting::Bounded);
+        let writes = following();
         writes.watermark(at(1, 9));
         writes.watermark(at(2, 1));
         writes.acknowledged(at(1, 10));
@@ -209,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_life_that_ended_before_it_was_seen_is_not_waited_for() {
-        let writes = ReadYourWrites::new(Waiting::Bounded);
+        let writes = following();
         writes.acknowledged(at(1, 1));
         writes.watermark(at(2, 0));
         assert!(is_level(&writes));
@@ -222,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_mark_that_comes_late_does_not_end_a_life_that_was_heard_of_after_its_own() {
-        let writes = ReadYourWrites::new(Waiting::Bounded);
+        let writes = following();
         writes.watermark(at(1, 9));
         writes.acknowledged(at(2, 1));
         writes.acknowledged(at(3, 1));
@@ -233,14 +250,27 @@ mod tests {
     }
 
     #[test]
+    fn the_life_that_is_seen_and_answers_ends_the_wait_for_another_one() {
+        let writes = following();
+        writes.watermark(at(2, 3));
+        // A life that is over, only nobody here has ever heard of it.
+        writes.acknowledged(at(1, 10));
+        assert!(!is_level(&writes));
+        writes.acknowledged(at(2, 3));
+        assert!(is_level(&writes));
+        writes.acknowledged(at(2, 4));
+        assert!(!is_level(&writes));
+    }
+
+    #[test]
     fn without_a_stream_or_without_push_nobody_waits() {
-        let writes = ReadYourWrites::new(Waiting::Bounded);
+        let writes = following();
         writes.watermark(at(1, 1));
         writes.disconnected();
         writes.acknowledged(at(1, 2));
         assert!(is_level(&writes));
-        writes.watermark(at(1, 1));
-        assert!(!is_level(&writes));
+        writes.connected();
+        assert!(!is_level(&writes), "with the next stream there is hope again");
 
         let off = ReadYourWrites::new(Waiting::Off);
         off.watermark(at(1, 1));
@@ -250,7 +280,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_wait_ends_with_the_watermark_or_after_its_patience() {
-        let writes = Arc::new(ReadYourWrites::new(Waiting::Bounded));
+        let writes = Arc::new(following());
         let manual = ManualClock::new();
         let clock: SharedClock = Arc::new(manual.clone());
         writes.watermark(at(1, 1));

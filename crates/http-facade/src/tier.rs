@@ -18,7 +18,7 @@ use service_runtime::{ProcessHandle, SharedClock};
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -53,6 +53,15 @@ impl Session {
     }
 }
 
+/// What a stream said last of the view behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Completeness {
+    /// Something may be missing from it; so it is, too, while there is no stream.
+    Incomplete,
+    /// It has everything that there is.
+    Complete,
+}
+
 /// Tier 3.
 pub(crate) struct Tier {
     pub(crate) pages: Arc<ReadOnly>,
@@ -64,6 +73,10 @@ pub(crate) struct Tier {
     /// Set by the follow loop while it has a stream.
     pub(crate) session: ArcSwapOption<Session>,
     process: ProcessHandle,
+    /// Whether the stream's view is complete.
+    complete: AtomicBool,
+    /// Whether any stream's view has ever been.
+    was_complete: AtomicBool,
 }
 
 impl Tier {
@@ -77,7 +90,22 @@ impl Tier {
             cache,
             session: ArcSwapOption::empty(),
             process: process.clone(),
+            complete: AtomicBool::new(false),
+            was_complete: AtomicBool::new(false),
         }
+    }
+
+    /// A stream has said this of its view, or has ended.
+    pub(crate) fn view_is(&self, completeness: Completeness) {
+        let complete = completeness == Completeness::Complete;
+        self.complete.store(complete, Ordering::Release);
+        self.was_complete.fetch_or(complete, Ordering::AcqRel);
+    }
+
+    /// Whether a payload that is not held stays away for now. What readers have seen complete is not shown to them nearly empty
+    /// because everything behind this facade has started over.
+    pub(crate) fn refuses_fills(&self) -> bool {
+        self.was_complete.load(Ordering::Acquire) && !self.complete.load(Ordering::Acquire)
     }
 
     /// The payload: the one that is held, or else what tier 2 sends now.
@@ -108,6 +136,9 @@ impl Tier {
     }
 
     async fn fill(self: &Arc<Self>, key: Key) -> Result<Arc<Held>, Missing> {
+        if self.refuses_fills() {
+            return Err(Missing::Unavailable);
+        }
         let mut waiter = match self.misses.join(&key, || self.pages.get(&key)) {
             Ok(waiter) => waiter,
             Err(held) => return Ok(held),
@@ -144,6 +175,7 @@ impl Tier {
         })?;
         match response.outcomes().next() {
             Some(SubscribeOutcome::Subscribed) => Ok(()),
+            Some(SubscribeOutcome::NotFound) if self.refuses_fills() => Err(Missing::Unavailable),
             Some(SubscribeOutcome::NotFound) => Err(Missing::NotFound),
             Some(SubscribeOutcome::Unspecified) | None => Err(Missing::Unavailable),
         }

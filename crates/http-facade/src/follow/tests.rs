@@ -1,7 +1,7 @@
 use super::*;
 use crate::tests::{
     Bench,
-    fakes::{all, app, at, changed, gone, part, update},
+    fakes::{all, app, at, changed, gone, part, update, whole},
 };
 use registry_proto::cache::{PageSplice, follow_response::Step};
 use testkit::eventually;
@@ -130,7 +130,7 @@ async fn an_incomplete_view_replaces_and_drops_nothing_that_was_held_before() {
     bench.reads("apps/A", "<a>").await;
     bench.reads("apps/B", "<b>").await;
 
-    // Tier 2 starts over from a cold registry, which knows only B and, new, C.
+    // Tier 2 starts over from a cold registry, which knows only B and, not held here, C.
     bench.cache.holds(&all(), at(2, 0), &["cold"]);
     bench.cache.holds(&app("B"), at(2, 0), &["cold b"]);
     bench.cache.holds(&app("C"), at(2, 0), &["c"]);
@@ -141,11 +141,14 @@ async fn an_incomplete_view_replaces_and_drops_nothing_that_was_held_before() {
     bench.cache.says(changed(&all(), at(2, 0), at(2, 1), 0, "warmer")).await;
     bench.cache.says(gone(&app("B"))).await;
     bench.has_applied_all(1, false).await;
-    for (path, text) in [("apps", "<full>"), ("apps/A", "<a>"), ("apps/B", "<b>"), ("apps/C", "<c>")] {
+    for (path, text) in [("apps", "<full>"), ("apps/A", "<a>"), ("apps/B", "<b>")] {
         assert_eq!(bench.get(path).await.text(), text, "{path}");
     }
-    bench.cache.says(changed(&app("C"), at(2, 0), at(2, 1), 0, "c1")).await;
-    bench.reads("apps/C", "<c1>").await;
+    // What is not held would be nearly empty, or wrongly not there at all.
+    for path in ["apps/C", "apps/D"] {
+        let answer = bench.get(path).await;
+        assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, Some("1")), "{path}");
+    }
 
     bench.cache.loses(&app("B"));
     bench.cache.watermark(2, 2, true).await;
@@ -153,7 +156,84 @@ async fn an_incomplete_view_replaces_and_drops_nothing_that_was_held_before() {
     for path in ["apps/A", "apps/B"] {
         assert_eq!(bench.get(path).await.status.as_u16(), 404, "{path}");
     }
+    assert_eq!(bench.get("apps/C").await.text(), "<c>");
+    assert_eq!(bench.get("apps/D").await.status.as_u16(), 404);
     assert_eq!(bench.facade.metrics.resubscriptions.get(), 0);
+}
+
+#[tokio::test]
+async fn a_payload_on_its_way_when_the_view_turns_incomplete_is_shown_when_it_is_complete_again() {
+    let bench = Bench::following(&[]).await;
+    bench.cache.is_silent_on(&app("A"));
+    let reader = bench.get_later("apps/A");
+    eventually("the payload is asked for", || !bench.cache.subscribed().is_empty()).await;
+    bench.cache.watermark(2, 0, false).await;
+    bench.cache.says(whole(&app("A"), at(2, 1), &["cold"])).await;
+    assert_eq!(reader.await.unwrap().status.as_u16(), 503);
+    bench.cache.says(changed(&app("A"), at(2, 1), at(2, 2), 0, "warm")).await;
+    bench.cache.watermark(2, 2, true).await;
+    bench.reads("apps/A", "<warm>").await;
+    assert_eq!(bench.facade.metrics.resubscriptions.get(), 0);
+}
+
+#[tokio::test]
+async fn a_facade_that_has_never_seen_a_complete_view_takes_what_comes() {
+    let bench = Bench::new(&[]);
+    bench.cache.holds(&all(), at(1, 0), &["few"]);
+    bench.cache.watermark(1, 0, false).await;
+    bench.reads("apps", "<few>").await;
+    assert_eq!(bench.get("apps/A").await.status.as_u16(), 404);
+}
+
+#[tokio::test]
+async fn a_watermark_counts_once_everything_held_has_come_again() {
+    let bench = Bench::following(&[]).await;
+    bench.cache.holds(&all(), at(1, 5), &["five"]);
+    bench.cache.holds(&app("A"), at(1, 5), &["a"]);
+    bench.reads("apps", "<five>").await;
+    bench.reads("apps/A", "<a>").await;
+    bench.cache.breaks();
+    bench.acknowledges(at(1, 10)).await;
+    bench.cache.refuses(true);
+    bench.cache.holds(&all(), at(1, 10), &["ten"]);
+    bench.cache.loses(&app("A"));
+    bench.follows_again().await;
+    bench.has_applied_all(10, true).await;
+
+    let asleep = bench.clock.sleepers();
+    let reader = bench.get_later("apps");
+    eventually("the read waits", || bench.clock.sleepers() > asleep).await;
+    bench.cache.refuses(false);
+    eventually("it is told again what is held", || {
+        bench.clock.advance(RETRY);
+        bench.cache.subscribed().len() > 2
+    })
+    .await;
+    // It has waited for as long as reads wait.
+    reader.await.unwrap();
+    bench.reads("apps", "<ten>").await;
+    // The last thing held was not sent again, for it does not exist any more; no watermark says so a second time.
+    eventually("the watermark counts", || bench.facade.metrics.watermark_lag.get() == 0).await;
+}
+
+#[tokio::test]
+async fn a_watermark_does_not_count_while_a_payload_is_asked_for_anew() {
+    let bench = Bench::following(&[]).await;
+    bench.cache.holds(&all(), at(1, 1), &["one"]);
+    bench.reads("apps", "<one>").await;
+    bench.acknowledges(at(1, 9)).await;
+    bench.cache.refuses(true);
+    bench.cache.says(changed(&all(), at(1, 7), at(1, 9), 0, "lost")).await;
+    bench.has_applied_all(9, true).await;
+    assert_eq!(bench.facade.metrics.watermark_lag.get(), 8);
+    bench.cache.holds(&all(), at(1, 9), &["nine"]);
+    bench.cache.refuses(false);
+    eventually("the watermark counts", || {
+        bench.clock.advance(RETRY);
+        bench.facade.metrics.watermark_lag.get() == 0
+    })
+    .await;
+    assert_eq!(bench.get("apps").await.text(), "<nine>");
 }
 
 #[tokio::test]

@@ -213,7 +213,7 @@ async fn without_push_reads_are_as_stale_as_eurekas() {
 
 impl Bench {
     /// Cancels an instance; the registry says that it is done at this position.
-    async fn acknowledges(&self, position: registry_model::Position) {
+    pub(crate) async fn acknowledges(&self, position: registry_model::Position) {
         let response = registry_proto::registry::CancelResponse { found: true, position: Some(position.into()) };
         *self.registry.cancel.lock() = Some(Ok(response));
         assert_eq!(self.send(Method::DELETE, "apps/A/i", &[], "").await.status.as_u16(), 200);
