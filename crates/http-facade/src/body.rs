@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use registry_model::Mono;
 use std::{
     convert::Infallible,
     pin::Pin,
@@ -12,10 +13,10 @@ use wire_codec::Payload;
 
 /// The body of an answer; its length is known before its first byte.
 #[derive(Debug, Default)]
-pub struct Body(Form);
+pub struct Body(Content);
 
 #[derive(Debug, Default)]
-enum Form {
+enum Content {
     #[default]
     Empty,
     Bytes(Bytes),
@@ -32,20 +33,27 @@ pub(crate) enum Frames {
     /// One gzip member.
     Gzip(Arc<Payload>),
     /// The document itself.
-    Plain(Arc<Plain>),
+    Plain(Plain),
 }
 
-/// A document's plain bytes, page by page.
-#[derive(Debug)]
-pub(crate) struct Plain(Vec<Bytes>);
+/// A payload as it is, page by page. A reader that is slow holds the compressed pages, and plain bytes only of the page that is
+/// on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Plain {
+    payload: Arc<Payload>,
+    /// When the reader came.
+    read: Mono,
+}
 
 impl Plain {
-    pub(crate) fn new(pages: Vec<Bytes>) -> Self {
-        Self(pages)
+    /// Of pages whose plain bytes have been made.
+    pub(crate) fn new(payload: Arc<Payload>, read: Mono) -> Self {
+        Self { payload, read }
     }
 
-    fn length(&self) -> u64 {
-        self.0.iter().map(|page| page.len() as u64).sum()
+    fn page(&self, index: usize) -> Option<Bytes> {
+        // Only the pages of a payload that has been made plain once come here, and they do not become corrupt later.
+        self.payload.page(index)?.plain(self.read).ok()
     }
 }
 
@@ -54,45 +62,45 @@ impl Frames {
     pub(crate) fn length(&self) -> u64 {
         match self {
             Self::Gzip(payload) => payload.gzip_length(),
-            Self::Plain(plain) => plain.length(),
+            Self::Plain(plain) => plain.payload.plain_length(),
         }
     }
 
     fn get(&self, index: usize) -> Option<Bytes> {
         match self {
             Self::Gzip(payload) => payload.gzip_frame(index),
-            Self::Plain(plain) => plain.0.get(index).cloned(),
+            Self::Plain(plain) => plain.page(index),
         }
     }
 }
 
 impl Body {
     /// A body of zero bytes.
-    pub(crate) const EMPTY: Self = Self(Form::Empty);
+    pub(crate) const EMPTY: Self = Self(Content::Empty);
 
     /// A body of these bytes.
     pub(crate) fn bytes(bytes: impl Into<Bytes>) -> Self {
         match bytes.into() {
             bytes if bytes.is_empty() => Self::EMPTY,
-            bytes => Self(Form::Bytes(bytes)),
+            bytes => Self(Content::Bytes(bytes)),
         }
     }
 
     /// A body of these frames.
     pub(crate) fn frames(source: Frames) -> Self {
         let left = source.length();
-        Self(Form::Frames { source, next: 0, left })
+        Self(Content::Frames { source, next: 0, left })
     }
 
     fn next_frame(&mut self) -> Option<Bytes> {
         match &mut self.0 {
-            Form::Empty => None,
-            Form::Bytes(bytes) => {
+            Content::Empty => None,
+            Content::Bytes(bytes) => {
                 let bytes = std::mem::take(bytes);
-                self.0 = Form::Empty;
+                self.0 = Content::Empty;
                 Some(bytes)
             }
-            Form::Frames { source, next, left } => {
+            Content::Frames { source, next, left } => {
                 let frame = source.get(*next)?;
                 *next += 1;
                 *left = left.saturating_sub(frame.len() as u64);
@@ -116,9 +124,9 @@ impl http_body::Body for Body {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(match &self.0 {
-            Form::Empty => 0,
-            Form::Bytes(bytes) => bytes.len() as u64,
-            Form::Frames { left, .. } => *left,
+            Content::Empty => 0,
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::Frames { left, .. } => *left,
         })
     }
 }
@@ -134,7 +142,7 @@ mod tests {
     async fn every_body_says_its_exact_length_before_its_first_byte() {
         let payload = Payload::new(Page::deflate(b"head"), vec![Page::deflate(b"page")], Page::deflate(b"tail"));
         let gzip = Arc::new(payload);
-        let plain = Arc::new(Plain::new(vec![Bytes::from_static(b"he"), Bytes::from_static(b"ad")]));
+        let plain = Plain::new(Arc::clone(&gzip), Mono::from_nanos(1));
         let table = [
             Body::EMPTY,
             Body::bytes(""),

@@ -8,14 +8,7 @@ use arc_swap::ArcSwapOption;
 use parking_lot::RwLock;
 use registry_model::{AppName, Mono, Position};
 use service_runtime::SharedClock;
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use wire_codec::{CorruptPage, Form, Payload, PerForm};
 
@@ -24,18 +17,15 @@ const PLAIN_KEPT: Duration = Duration::from_secs(180);
 /// How often plain bytes that nobody reads are looked for.
 const PLAIN_SWEEP: Duration = Duration::from_secs(30);
 
-/// A payload at one position. Unchanging, but for its plain bytes, which come and go.
+/// A payload at one position.
 #[derive(Debug)]
 pub(crate) struct Held {
     payload: Arc<Payload>,
     position: Position,
     /// The follow stream that brought it.
     follower: u64,
-    plain: ArcSwapOption<Plain>,
-    /// Held while plain bytes are made, so that they are made once.
-    making_plain: tokio::sync::Mutex<()>,
-    /// When the plain bytes were last read, in nanoseconds of monotonic time.
-    plain_read: AtomicU64,
+    /// Held while the plain bytes of many pages are made: a crowd of readers makes them once.
+    making_plain: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Why there are no plain bytes.
@@ -51,14 +41,7 @@ pub(crate) enum PlainError {
 
 impl Held {
     pub(crate) fn new(payload: Payload, position: Position, follower: u64) -> Self {
-        Self {
-            payload: Arc::new(payload),
-            position,
-            follower,
-            plain: ArcSwapOption::empty(),
-            making_plain: tokio::sync::Mutex::default(),
-            plain_read: AtomicU64::new(0),
-        }
+        Self { payload: Arc::new(payload), position, follower, making_plain: Arc::default() }
     }
 
     pub(crate) fn payload(&self) -> &Arc<Payload> {
@@ -73,43 +56,34 @@ impl Held {
         self.follower
     }
 
-    /// The plain bytes: those that are kept, or made now; more than one page of them off the async threads.
-    pub(crate) async fn plain(&self, now: Mono) -> Result<Arc<Plain>, PlainError> {
-        self.plain_read.fetch_max(now.as_nanos(), Ordering::Relaxed);
-        if let Some(plain) = self.plain.load_full() {
-            return Ok(plain);
+    /// The payload as it is, read at a time. The plain bytes that its pages do not keep yet are made now, those of more than
+    /// one page off the async threads. They stay with the pages, which other payloads have too, and whether or not the reader does.
+    pub(crate) async fn plain(&self, now: Mono) -> Result<Plain, PlainError> {
+        let mut lacking = self.payload.pages().filter(|page| !page.keeps_plain());
+        match (lacking.next(), lacking.next()) {
+            (None, _) => {}
+            (Some(page), None) => drop(page.plain(now)?),
+            (Some(_), Some(_)) => {
+                let making = Arc::clone(&self.making_plain).lock_owned().await;
+                let payload = Arc::clone(&self.payload);
+                let made = tokio::task::spawn_blocking(move || {
+                    let _making = making;
+                    payload.pages().try_for_each(|page| page.plain(now).map(drop))
+                });
+                made.await??;
+            }
         }
-        let _making = self.making_plain.lock().await;
-        if let Some(plain) = self.plain.load_full() {
-            return Ok(plain);
-        }
-        let plain = if self.payload.page_count() <= 1 {
-            inflate(&self.payload)?
-        } else {
-            let payload = Arc::clone(&self.payload);
-            tokio::task::spawn_blocking(move || inflate(&payload)).await??
-        };
-        let plain = Arc::new(plain);
-        self.plain.store(Some(Arc::clone(&plain)));
-        Ok(plain)
+        Ok(Plain::new(Arc::clone(&self.payload), now))
     }
 
     fn forget_unread_plain(&self, now: Mono) {
-        let read = Mono::from_nanos(self.plain_read.load(Ordering::Relaxed));
-        if now.saturating_since(read) >= PLAIN_KEPT {
-            self.plain.store(None);
-        }
+        self.payload.pages().for_each(|page| page.forget_plain_unread_for(PLAIN_KEPT, now));
     }
 
     #[cfg(test)]
-    fn keeps_plain(&self) -> bool {
-        self.plain.load().is_some()
+    fn pages_kept_plain(&self) -> usize {
+        self.payload.pages().filter(|page| page.keeps_plain()).count()
     }
-}
-
-fn inflate(payload: &Payload) -> Result<Plain, CorruptPage> {
-    let pages: Result<Vec<_>, _> = payload.pages().map(|page| page.inflate().map(Into::into)).collect();
-    pages.map(Plain::new)
 }
 
 /// All payloads held. A hit clones one `Arc`.
@@ -185,9 +159,10 @@ pub(crate) async fn sweep_plain(pages: Arc<ReadOnly>, clock: SharedClock, stoppi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt;
     use registry_model::Clock;
     use testkit::{ManualClock, eventually};
-    use wire_codec::Page;
+    use wire_codec::{Page, PageSplice};
 
     fn held(pages: &[&str]) -> Arc<Held> {
         let pages = pages.iter().map(|page| Page::deflate(page.as_bytes())).collect();
@@ -205,21 +180,39 @@ mod tests {
         let sweep = tokio::spawn(sweep_plain(Arc::clone(&pages), Arc::new(clock.clone()), stopping.clone()));
         let held = pages.get(&key).unwrap();
 
-        let first = held.plain(clock.mono()).await.unwrap();
-        let second = held.plain(clock.mono()).await.unwrap();
-        assert!(Arc::ptr_eq(&first, &second), "made twice");
+        let _ = held.plain(clock.mono()).await.unwrap();
+        assert_eq!(held.pages_kept_plain(), 4);
 
         for _ in 0..5 {
             eventually("the sweep sleeps", || clock.sleepers() == 1).await;
             clock.advance(PLAIN_SWEEP);
         }
         eventually("the sweep sleeps", || clock.sleepers() == 1).await;
-        assert!(held.keeps_plain());
+        assert_eq!(held.pages_kept_plain(), 4);
         clock.advance(PLAIN_SWEEP);
-        eventually("the plain bytes are gone", || !held.keeps_plain()).await;
+        eventually("the plain bytes are gone", || held.pages_kept_plain() == 0).await;
 
         stopping.cancel();
         sweep.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_change_leaves_the_plain_bytes_of_all_other_pages() {
+        let held = held(&["a", "b", "c"]);
+        let _ = held.plain(Mono::from_nanos(1)).await.unwrap();
+        let change = PageSplice { at: 1, removed: 1, inserted: vec![Page::deflate(b"B")] };
+        let payload = held.payload().splice(Page::deflate(b"<"), &[change], Page::deflate(b">")).unwrap();
+        let changed = Held::new(payload, Position::default(), 1);
+        assert_eq!(changed.pages_kept_plain(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_leaves_does_not_throw_away_what_was_begun_for_it() {
+        let held = held(&["a", "b", "c"]);
+        let mut reading = Box::pin(held.plain(Mono::from_nanos(1)));
+        assert!(reading.as_mut().now_or_never().is_none());
+        drop(reading);
+        eventually("the plain bytes are made", || held.pages_kept_plain() == 5).await;
     }
 
     #[tokio::test]
