@@ -2,9 +2,11 @@
 //! time, a lone renewal at once and what arrives meanwhile in the next. Made by `facade`, called by `routes::instances`.
 
 use crate::metrics::Metrics;
+use registry_model::MAX_NAME_BYTES;
 use registry_proto::{
     Registry,
-    registry::{RenewBatchRequest, RenewRequest, RenewResponse},
+    registry::{RenewBatchRequest, RenewOutcome, RenewRequest, RenewResponse},
+    types,
 };
 use service_runtime::ProcessHandle;
 use std::sync::Arc;
@@ -17,8 +19,12 @@ use tonic::{Request, Status};
 
 /// How many renewals may wait; one more is refused, and its client tries again or elsewhere.
 const QUEUE: usize = 16_384;
-/// How many renewals go into one call.
+/// How many renewals go into one call at most.
 const BATCH: usize = 8_192;
+/// About how many bytes go into one call at most, for a message has a bounded size.
+const BATCH_BYTES: usize = 2 << 20;
+/// What a renewal's message has besides its names, in bytes, or a little less.
+const BESIDES_NAMES: usize = 32;
 
 /// A renewal and who waits for its answer.
 struct Queued {
@@ -68,6 +74,18 @@ impl Renewals {
 
 impl Queue {
     async fn renew(&self, renewal: RenewRequest) -> Result<RenewResponse, Status> {
+        if renewal.app.len() > MAX_NAME_BYTES || renewal.instance_id.len() > MAX_NAME_BYTES {
+            // Nothing can have been registered under what is no name.
+            return Ok(RenewResponse { outcome: RenewOutcome::NotFound.into(), ..RenewResponse::default() });
+        }
+        match renewal.origin() {
+            types::Origin::Client | types::Origin::Unspecified => self.renew_with_others(renewal).await,
+            // Answers to another server may hold whole instances, which many times over do not fit one message.
+            types::Origin::Peer => renew_alone(&self.registry, renewal).await,
+        }
+    }
+
+    async fn renew_with_others(&self, renewal: RenewRequest) -> Result<RenewResponse, Status> {
         let (answer, answered) = oneshot::channel();
         match self.entrance.try_send(Queued { renewal, answer }) {
             Ok(()) => answered.await.unwrap_or_else(|_| Err(Status::unavailable("the renewal was given up"))),
@@ -88,52 +106,86 @@ async fn send_batches(
     metrics: Arc<Metrics>,
     stopping: CancellationToken,
 ) {
-    let mut batch = Vec::new();
+    let mut sender = Sender { registry, metrics, failing: false };
+    let mut waiting = Vec::new();
     loop {
-        let received = queue.recv_many(&mut batch, BATCH);
+        let received = queue.recv_many(&mut waiting, BATCH);
         let count = match stopping.run_until_cancelled(received).await {
             Some(count) => count,
             // What comes from now on goes out one by one; what waits already is still sent.
             None => {
                 queue.close();
-                queue.recv_many(&mut batch, BATCH).await
+                queue.recv_many(&mut waiting, BATCH).await
             }
         };
         if count == 0 {
             return;
         }
-        metrics.batch_sizes.observe(count as f64);
-        send(&registry, &mut batch).await;
+        while !waiting.is_empty() {
+            let batch = waiting.drain(..count_for_one_call(&waiting)).collect();
+            sender.send(batch).await;
+        }
     }
 }
 
-async fn send(registry: &Registry, batch: &mut Vec<Queued>) {
-    let mut renewals = Vec::with_capacity(batch.len());
-    let mut answers = Vec::with_capacity(batch.len());
-    for queued in batch.drain(..) {
-        renewals.push(queued.renewal);
-        answers.push(queued.answer);
-    }
-    let response = registry.renew_batch(Request::new(RenewBatchRequest { renewals })).await;
-    let results = response.map(|response| response.into_inner().results).and_then(|results| {
-        if results.len() == answers.len() {
-            Ok(results)
-        } else {
-            Err(Status::internal("the registry answered another number of renewals than it was sent"))
-        }
+/// How many of those who wait go into one call: at least one.
+fn count_for_one_call(waiting: &[Queued]) -> usize {
+    let mut bytes = 0_usize;
+    let fit = waiting.iter().take_while(|Queued { renewal, .. }| {
+        bytes += BESIDES_NAMES + renewal.app.len() + renewal.instance_id.len();
+        bytes <= BATCH_BYTES
     });
-    // Who does not wait any more is not told; that is no error.
-    match results {
-        Ok(results) => {
-            for (answer, result) in answers.into_iter().zip(results) {
-                let _ = answer.send(Ok(result));
+    fit.count().max(1).min(waiting.len())
+}
+
+/// Sends one batch after the other.
+struct Sender {
+    registry: Registry,
+    metrics: Arc<Metrics>,
+    /// Whether the last call failed.
+    failing: bool,
+}
+
+impl Sender {
+    async fn send(&mut self, batch: Vec<Queued>) {
+        self.metrics.batch_sizes.observe(batch.len() as f64);
+        let (renewals, answers): (Vec<_>, Vec<_>) =
+            batch.into_iter().map(|Queued { renewal, answer }| (renewal, answer)).unzip();
+        let response = self.registry.renew_batch(Request::new(RenewBatchRequest { renewals })).await;
+        let results = response.map(|response| response.into_inner().results).and_then(|results| {
+            if results.len() == answers.len() {
+                Ok(results)
+            } else {
+                Err(Status::internal("the registry answered another number of renewals than it was sent"))
+            }
+        });
+        self.log(results.as_ref().err());
+        // Who does not wait any more is not told; that is no error.
+        match results {
+            Ok(results) => {
+                for (answer, result) in answers.into_iter().zip(results) {
+                    let _ = answer.send(Ok(result));
+                }
+            }
+            // Whatever it was, it says nothing of any one of them.
+            Err(_) => {
+                for answer in answers {
+                    let _ = answer.send(Err(Status::unavailable("the batch of renewals failed")));
+                }
             }
         }
-        Err(status) => {
-            for answer in answers {
-                let _ = answer.send(Err(status.clone()));
+    }
+
+    /// Once when calls begin to fail, and once when they work again: there may be thousands in between.
+    fn log(&mut self, failure: Option<&Status>) {
+        match (failure, self.failing) {
+            (Some(status), false) => {
+                tracing::warn!(code = ?status.code(), reason = status.message(), "renewals do not reach the registry");
             }
+            (None, true) => tracing::info!("renewals reach the registry again"),
+            (Some(_), true) | (None, false) => {}
         }
+        self.failing = failure.is_some();
     }
 }
 

@@ -85,6 +85,51 @@ async fn a_failed_call_fails_its_renewals_and_no_others() {
 }
 
 #[tokio::test]
+async fn a_call_that_fails_for_a_reason_of_its_own_asks_to_try_again() {
+    let bench = bench();
+    for status in [Status::internal("broken"), Status::invalid_argument("what"), Status::resource_exhausted("long")] {
+        *bench.registry.batch_failure.lock() = Some(status);
+        assert_eq!(bench.renew(0).await.unwrap().unwrap_err().code(), Code::Unavailable);
+    }
+}
+
+#[tokio::test]
+async fn long_names_fail_nobody_elses_renewals() {
+    let bench = bench();
+    bench.opens(false);
+    let first = bench.renew(0);
+    eventually("the first call is under way", || bench.batches() == [1]).await;
+    let long = "i".repeat(MAX_NAME_BYTES);
+    let named =
+        |app: &str, id: &str| RenewRequest { app: app.into(), instance_id: id.into(), ..RenewRequest::default() };
+    // At once, and not with the others.
+    for renewal in [named(&format!("{long}x"), "i"), named("a", &format!("{long}x"))] {
+        assert_eq!(bench.renewals.renew(renewal).await.unwrap().outcome(), RenewOutcome::NotFound);
+    }
+    let mut waiting: Vec<_> = (0..1000)
+        .map(|_| {
+            let (renewals, renewal) = (Arc::clone(&bench.renewals), named(&long, &long));
+            async move { renewals.renew(renewal).await }.boxed()
+        })
+        .collect();
+    assert!(waiting.iter_mut().all(|renewal| renewal.now_or_never().is_none()));
+    bench.opens(true);
+    assert!(first.await.unwrap().is_ok());
+    assert!(futures::future::join_all(waiting).await.iter().all(Result::is_ok));
+    let batches = bench.batches();
+    assert_eq!(batches.iter().sum::<usize>(), 1001);
+    assert!(batches.iter().all(|count| count * 2 * MAX_NAME_BYTES <= BATCH_BYTES), "{batches:?}");
+}
+
+#[tokio::test]
+async fn renewals_of_other_servers_go_alone() {
+    let bench = bench();
+    let renewal = RenewRequest { origin: types::Origin::Peer.into(), ..RenewRequest::default() };
+    assert!(bench.renewals.renew(renewal).await.is_ok());
+    assert_eq!((bench.registry.renewed.lock().len(), bench.batches().len()), (1, 0));
+}
+
+#[tokio::test]
 async fn a_caller_that_goes_away_harms_nobody() {
     let bench = bench();
     bench.opens(false);
