@@ -9,6 +9,7 @@ use crate::{
     read_only,
     read_your_writes::{ReadYourWrites, Waiting},
     renewals::Renewals,
+    request_body::Bodies,
     router, server,
     tier::Tier,
     upstream::{Place, Upstream},
@@ -30,7 +31,7 @@ pub struct Facade {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: SharedClock,
     pub(crate) process: ProcessHandle,
-    pub(crate) max_body: usize,
+    pub(crate) bodies: Bodies,
     pub(crate) max_connections: u32,
 }
 
@@ -73,7 +74,7 @@ impl Facade {
             metrics,
             clock: process.clock(),
             process: process.clone(),
-            max_body: config.max_body,
+            bodies: Bodies::new(config.max_body, process.clock()),
             max_connections: config.max_connections,
         })
     }

@@ -1,5 +1,6 @@
 //! What the facade counts. One struct, made from the process's registry; counting is one atomic addition.
 
+use crate::request_body::Refused;
 use http::StatusCode;
 use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
@@ -69,6 +70,7 @@ pub(crate) struct Metrics {
     requests: [[Counter; CLASSES.len()]; Subject::ALL.len()],
     pub(crate) hits: Counter,
     pub(crate) misses: Counter,
+    bodies_refused: [Counter; Refused::ALL.len()],
     pub(crate) resubscriptions: Counter,
     pub(crate) streams: Counter,
     pub(crate) watermark_lag: Gauge,
@@ -82,6 +84,7 @@ impl Metrics {
             let requests = Family::<Labels<2>, Counter>::default();
             // A guard of one family member must not outlive the look-up of the next: hence owned ones.
             let reads = Family::<Labels<1>, Counter>::default();
+            let bodies = Family::<Labels<1>, Counter>::default();
             let metrics = Self {
                 requests: Subject::ALL.map(|subject| {
                     CLASSES
@@ -89,6 +92,7 @@ impl Metrics {
                 }),
                 hits: reads.get_or_create_owned(&[("outcome", "hit")]),
                 misses: reads.get_or_create_owned(&[("outcome", "miss")]),
+                bodies_refused: Refused::ALL.map(|reason| bodies.get_or_create_owned(&[("reason", reason.name())])),
                 resubscriptions: Counter::default(),
                 streams: Counter::default(),
                 watermark_lag: Gauge::default(),
@@ -96,6 +100,7 @@ impl Metrics {
             };
             registry.register("heureka_facade_requests", "HTTP requests by resource and status", requests);
             registry.register("heureka_facade_reads", "Cached reads by what the read-only tier held", reads);
+            registry.register("heureka_facade_bodies_refused", "Bodies of requests refused, by reason", bodies);
             registry.register(
                 "heureka_facade_resubscriptions",
                 "Payloads asked for anew because an update did not fit",
@@ -115,6 +120,13 @@ impl Metrics {
             );
             metrics
         })
+    }
+
+    /// Counts one body that was refused.
+    pub(crate) fn refused(&self, reason: Refused) {
+        if let Some(counter) = self.bodies_refused.get(reason as usize) {
+            counter.inc();
+        }
     }
 
     /// Counts one answered request.
@@ -139,11 +151,16 @@ mod tests {
             assert_eq!(subject as usize, place);
         }
         metrics.answered(Subject::Renew, StatusCode::NOT_FOUND);
+        for (place, reason) in Refused::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, place);
+        }
+        metrics.refused(Refused::Busy);
         metrics.hits.inc();
         let text = process.metrics().encode();
         for line in [
             r#"heureka_facade_requests_total{resource="renew",status="4xx"} 1"#,
             r#"heureka_facade_requests_total{resource="renew",status="2xx"} 0"#,
+            r#"heureka_facade_bodies_refused_total{reason="busy"} 1"#,
             r#"heureka_facade_reads_total{outcome="hit"} 1"#,
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");

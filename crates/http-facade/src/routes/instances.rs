@@ -4,7 +4,7 @@ use crate::{
     body::Body,
     error,
     facade::Facade,
-    request_body::{self, Refused},
+    request_body::{self, Bodies, Received, Refused},
     resource, respond,
 };
 use bytes::Bytes;
@@ -19,7 +19,10 @@ use registry_proto::{
     registry::{CancelRequest, GetInstanceRequest, RegisterRequest, RenewOutcome, RenewRequest},
     types,
 };
-use std::sync::Arc;
+use std::{
+    pin::{Pin, pin},
+    sync::Arc,
+};
 use tonic::Request;
 use wire_codec::{Form, MediaType};
 
@@ -35,18 +38,19 @@ pub(crate) async fn renew<B>(facade: &Facade, app: &str, id: &str, head: &Parts,
 where
     B: http_body::Body<Data = Bytes>,
 {
+    // Some clients send `{}`, which nobody reads; left in the connection it would cost the connection.
+    if !body.is_end_stream() {
+        Box::pin(async { facade.bodies.discard(pin!(body)).await }).await;
+    }
     let Ok(last_dirty_ms) = last_dirty(head.uri.query()) else {
         return respond::empty(StatusCode::BAD_REQUEST);
     };
-    // Some clients send `{}`, which nobody reads; left in the connection it would cost the connection.
-    if !body.is_end_stream() {
-        Box::pin(request_body::discard(body, facade.max_body, &facade.clock)).await;
-    }
     let request = RenewRequest {
         app: app.to_owned(),
         instance_id: id.to_owned(),
         last_dirty_ms,
         origin: origin(&head.headers).into(),
+        ..RenewRequest::default()
     };
     let response = match facade.renewals.renew(request).await {
         Ok(response) => response,
@@ -114,24 +118,36 @@ pub(crate) async fn register<B>(facade: &Facade, app: &str, headers: &HeaderMap,
 where
     B: http_body::Body<Data = Bytes>,
 {
+    let mut body = pin!(body);
     let content_type = headers.get(CONTENT_TYPE);
-    let (media, coding) = match (wire_codec::body_type(text(content_type)), Coding::of(headers)) {
+    let (media, coding) = match (wire_codec::body_type(text(content_type)), Compression::of(headers)) {
         (Ok(media), Some(coding)) => (media, coding),
         (Ok(_), None) | (Err(_), _) => {
-            return refuse(facade, headers, body, StatusCode::UNSUPPORTED_MEDIA_TYPE).await;
+            return refuse(facade, headers, body, respond::empty(StatusCode::UNSUPPORTED_MEDIA_TYPE)).await;
         }
     };
-    if body.size_hint().lower() > facade.max_body as u64 {
-        return refuse(facade, headers, body, StatusCode::PAYLOAD_TOO_LARGE).await;
+    if facade.bodies.is_too_long(&*body) {
+        facade.metrics.refused(Refused::TooLarge);
+        return refuse(facade, headers, body, respond::empty(StatusCode::PAYLOAD_TOO_LARGE)).await;
     }
-    let draft = match request_body::read(body, facade.max_body, &facade.clock).await {
-        Ok(bytes) => decode(bytes, media, coding, facade.max_body).await,
+    let draft = match facade.bodies.read(body.as_mut()).await {
+        Ok(received) => decode(&facade.bodies, received, media, coding).await,
         Err(refused) => Err(Undecodable::Refused(refused)),
     };
+    if let Err(Undecodable::Refused(refused)) = draft {
+        facade.metrics.refused(refused);
+    }
     let draft = match draft {
         Ok(draft) => draft,
-        Err(Undecodable::Refused(Refused::TooLarge)) => return respond::empty(StatusCode::PAYLOAD_TOO_LARGE),
+        Err(Undecodable::Refused(Refused::TooLarge)) => {
+            // Whoever is still sending sees the refusal only when done.
+            facade.bodies.discard(body).await;
+            return respond::empty(StatusCode::PAYLOAD_TOO_LARGE);
+        }
         Err(Undecodable::Refused(Refused::TooSlow)) => return respond::empty(StatusCode::REQUEST_TIMEOUT),
+        Err(Undecodable::Refused(Refused::Busy)) => {
+            return refuse(facade, headers, body, respond::unavailable()).await;
+        }
         Err(Undecodable::Refused(Refused::Broken) | Undecodable::Document) => return cannot_parse(content_type),
         Err(Undecodable::GivenUp) => return respond::unavailable(),
     };
@@ -156,25 +172,25 @@ where
 }
 
 /// Refuses a body unread, in such a way that a client that is still sending it can see why.
-async fn refuse<B>(facade: &Facade, headers: &HeaderMap, body: B, status: StatusCode) -> Response<Body>
+async fn refuse<B>(facade: &Facade, headers: &HeaderMap, body: Pin<&mut B>, response: Response<Body>) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes>,
 {
     // A client that asks before it sends has not begun.
     if !headers.contains_key(EXPECT) {
-        request_body::discard(body, facade.max_body, &facade.clock).await;
+        facade.bodies.discard(body).await;
     }
-    respond::empty(status)
+    response
 }
 
 /// How a request's body is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Coding {
+enum Compression {
     Gzip,
     Identity,
 }
 
-impl Coding {
+impl Compression {
     /// `None` for one that is not read here.
     fn of(headers: &HeaderMap) -> Option<Self> {
         match headers.get(CONTENT_ENCODING) {
@@ -195,24 +211,35 @@ enum Undecodable {
     GivenUp,
 }
 
-async fn decode(body: Bytes, media: MediaType, coding: Coding, limit: usize) -> Result<RegistrationDraft, Undecodable> {
+async fn decode(
+    bodies: &Bodies,
+    received: Received,
+    media: MediaType,
+    coding: Compression,
+) -> Result<RegistrationDraft, Undecodable> {
+    let limit = bodies.limit();
     let at_once = match coding {
-        Coding::Identity => PLAIN_AT_ONCE,
-        Coding::Gzip => GZIP_AT_ONCE,
+        Compression::Identity => PLAIN_AT_ONCE,
+        Compression::Gzip => GZIP_AT_ONCE,
     };
-    if body.len() <= at_once {
-        decode_now(&body, media, coding, limit)
+    if received.bytes.len() <= at_once {
+        decode_now(&received.bytes, media, coding, limit)
     } else {
-        let decoding = tokio::task::spawn_blocking(move || decode_now(&body, media, coding, limit));
+        let decoding = bodies.off_thread(received, move |body| decode_now(body, media, coding, limit));
         decoding.await.unwrap_or(Err(Undecodable::GivenUp))
     }
 }
 
-fn decode_now(body: &[u8], media: MediaType, coding: Coding, limit: usize) -> Result<RegistrationDraft, Undecodable> {
+fn decode_now(
+    body: &[u8],
+    media: MediaType,
+    coding: Compression,
+    limit: usize,
+) -> Result<RegistrationDraft, Undecodable> {
     let plain;
     let document = match coding {
-        Coding::Identity => body,
-        Coding::Gzip => {
+        Compression::Identity => body,
+        Compression::Gzip => {
             plain = request_body::gunzip(body, limit).map_err(Undecodable::Refused)?;
             &plain
         }
