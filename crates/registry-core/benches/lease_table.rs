@@ -2,8 +2,8 @@
 //! all leases 10 ms.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use registry_core::{LeaseEntry, LeaseTable, Moment, Renewal};
-use registry_model::{LeaseTerms, Mono, Origin, UnixMillis};
+use registry_core::{LeaseEntry, LeaseTable, Moment, Overrides, Renewal, RenewalCall, Rules};
+use registry_model::{InstanceInfo, InstanceStatus, LeaseTerms, Mono, Origin, UnixMillis};
 use std::{
     hint::black_box,
     sync::{
@@ -11,6 +11,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
+    time::Duration,
 };
 use testkit::instances::instance;
 
@@ -25,7 +26,11 @@ fn names(lease: usize) -> (String, String) {
 
 fn granted(lease: usize) -> LeaseEntry {
     let (app, id) = names(lease);
-    LeaseEntry::grant(Arc::new(instance(&app, &id)), LeaseTerms::default(), UnixMillis(1), NOW)
+    granted_to(instance(&app, &id))
+}
+
+fn granted_to(instance: InstanceInfo) -> LeaseEntry {
+    LeaseEntry::grant(Arc::new(instance), LeaseTerms::default(), UnixMillis(1), NOW)
 }
 
 /// All leases in an order without pattern.
@@ -42,20 +47,33 @@ fn table() -> LeaseTable {
     table
 }
 
+/// Renews all leases in turn.
+fn renew_all(bencher: &mut criterion::Bencher<'_>, table: &LeaseTable, overrides: &Overrides) {
+    let requests: Vec<_> = shuffled().map(names).collect();
+    let rules = Rules::default();
+    let mut next = requests.iter().cycle();
+    let mut now = 1;
+    bencher.iter(|| {
+        now += 1;
+        if let Some((app, id)) = next.next() {
+            let call = RenewalCall {
+                app,
+                id,
+                last_dirty: Some(UnixMillis(1000)),
+                origin: Origin::Client,
+                said: Some(InstanceStatus::Up),
+                overridden: None,
+            };
+            let renewal = table.renew(&call, overrides, &rules, Mono::from_nanos(now));
+            assert!(matches!(black_box(renewal), Ok(Renewal::Renewed)));
+        }
+    });
+}
+
 fn renew(criterion: &mut Criterion) {
     let table = table();
-    let requests: Vec<_> = shuffled().map(names).collect();
-    let renew_next = |bencher: &mut criterion::Bencher<'_>| {
-        let mut next = requests.iter().cycle();
-        let mut now = 1;
-        bencher.iter(|| {
-            now += 1;
-            if let Some((app, id)) = next.next() {
-                let renewal = table.renew(app, id, Some(UnixMillis(1000)), Origin::Client, Mono::from_nanos(now));
-                assert!(matches!(black_box(renewal), Renewal::Renewed));
-            }
-        });
-    };
+    let overrides = Overrides::new(Duration::from_secs(3600));
+    let renew_next = |bencher: &mut criterion::Bencher<'_>| renew_all(bencher, &table, &overrides);
     criterion.bench_function("lease_table/renew", renew_next);
 
     let done = AtomicBool::new(false);
@@ -77,11 +95,23 @@ fn renew(criterion: &mut Criterion) {
     });
 }
 
+/// Where an operator has overridden every status.
+fn renew_overridden(criterion: &mut Criterion) {
+    let table = LeaseTable::new();
+    let overrides = Overrides::new(Duration::from_secs(3600));
+    for (app, id) in (0..LEASES).map(names) {
+        let overridden = InstanceInfo { overridden_status: InstanceStatus::Up, ..instance(&app, &id) };
+        overrides.put(overridden.key.clone(), InstanceStatus::Up, NOW.mono);
+        table.put(granted_to(overridden));
+    }
+    criterion.bench_function("lease_table/renew_overridden", |bencher| renew_all(bencher, &table, &overrides));
+}
+
 /// What a snapshot takes of the table; commands wait as long.
 fn entries(criterion: &mut Criterion) {
     let table = table();
     criterion.bench_function("lease_table/entries", |bencher| bencher.iter_with_large_drop(|| table.entries()));
 }
 
-criterion_group!(benches, renew, entries);
+criterion_group!(benches, renew, renew_overridden, entries);
 criterion_main!(benches);

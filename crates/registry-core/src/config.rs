@@ -1,5 +1,6 @@
 //! Settings of registry-core; `heureka` flattens them into its own.
 
+use crate::{preservation::PreservationSettings, rules::Rules};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use registry_model::LeaseExpiry;
 use service_runtime::config::units;
@@ -18,6 +19,12 @@ pub struct Config {
     /// When a renewed lease ends: `exact`, one duration after the renewal, or `doubled`, as the Java server does.
     #[arg(long, value_name = "RULE", default_value = "exact", value_parser = lease_expiry())]
     pub lease_expiry: LeaseExpiry,
+    /// The rules that commands and renewals follow.
+    #[command(flatten)]
+    pub rules: Rules,
+    /// Self-preservation, and Eureka's figures.
+    #[command(flatten)]
+    pub preservation: PreservationSettings,
 }
 
 fn lease_expiry() -> impl TypedValueParser<Value = LeaseExpiry> {
@@ -29,7 +36,7 @@ fn lease_expiry() -> impl TypedValueParser<Value = LeaseExpiry> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use clap::Parser;
 
@@ -39,7 +46,8 @@ mod tests {
         config: Config,
     }
 
-    fn parsed(arguments: &[&str]) -> Option<Config> {
+    /// The settings that these arguments give.
+    pub(crate) fn parsed(arguments: &[&str]) -> Option<Config> {
         Settings::try_parse_from([&["registry-core"], arguments].concat()).ok().map(|settings| settings.config)
     }
 

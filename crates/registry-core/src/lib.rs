@@ -1,20 +1,30 @@
 //! Tier 1, the truth: the lease table, the change log and its fan-out.
 //! Called by http-facade (writes, renewals), cache-sync and replication-peer (Watch); calls nobody. Map: docs/ARCHITECTURE.md.
 
+mod cancel_grace;
 mod change_log;
 mod config;
+mod key_ref;
 mod lease_table;
 mod life;
 mod metrics;
+mod overrides;
+mod preservation;
+mod recent;
 mod registration;
 mod registry;
+mod rules;
+mod same_address;
 mod service;
 mod snapshot;
 mod watch_hub;
 
 pub use config::Config;
-pub use lease_table::{LeaseEntry, LeaseTable, Moment, Renewal};
+pub use lease_table::{ChangesStatus, LeaseEntry, LeaseTable, Moment, Renewal, RenewalCall};
 pub use life::Life;
+pub use overrides::Overrides;
+pub use preservation::PreservationSettings;
+pub use rules::Rules;
 pub use service::RegistryCore;
 
 use anyhow::Context as _;

@@ -1,29 +1,55 @@
 //! The registry: table, change log and watches joined, so that the order of revisions is the order of effects.
 //! Called by the methods of `service`.
 
+mod addresses;
+mod expiring;
+mod metadata;
+mod overriding;
+mod reads;
+mod renewing;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use metadata::MetadataTooLarge;
+
 use crate::{
-    Life,
+    Config, Life,
+    cancel_grace::CancelGrace,
     change_log::{ChangeLog, Limit, Reading, Recent},
-    lease_table::{LeaseEntry, LeaseTable, Moment, Renewal},
+    lease_table::{LeaseEntry, LeaseTable, Moment},
     metrics::Metrics,
-    registration,
+    overrides::Overrides,
+    preservation::Preservation,
+    recent::Recents,
+    registration::{self, Found},
+    rules::Rules,
+    same_address::LastRegistrants,
     snapshot::Snapshot,
     watch_hub::WatchHub,
 };
-use parking_lot::RwLock;
-use registry_model::{InstanceInfo, LeaseExpiry, Origin, Position, Record, Revision, UnixMillis};
+use parking_lot::{Mutex, RwLock};
+use registry_model::{
+    AppName, InstanceId, InstanceInfo, InstanceKey, InstanceStatus, LeaseExpiry, Origin, Position, Record, Revision,
+    UnixMillis,
+};
 use service_runtime::SharedClock;
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 /// One life of a registry.
 pub(crate) struct Registry {
     life: Life,
     clock: SharedClock,
+    opened: UnixMillis,
     expiry: LeaseExpiry,
+    rules: Rules,
     table: LeaseTable,
+    /// Written under the log's lock, and before the description that tells of it; so renewals need not look where none is told of.
+    overrides: Overrides,
+    cancelled_lately: CancelGrace,
+    last_registrants: Mutex<LastRegistrants>,
+    recently_registered: Recents,
+    recently_cancelled: Recents,
+    preservation: Preservation,
     /// Held exclusively by a command from its first look at the table to its change's announcement: commands come one after
     /// another. Snapshots hold it shared. Renewals never take it.
     log: RwLock<ChangeLog>,
@@ -33,19 +59,23 @@ pub(crate) struct Registry {
 
 impl Registry {
     /// An empty, cold registry.
-    pub(crate) fn new(
-        life: Life,
-        log_capacity: NonZeroUsize,
-        expiry: LeaseExpiry,
-        clock: SharedClock,
-        metrics: Metrics,
-    ) -> Self {
+    pub(crate) fn new(life: Life, config: &Config, clock: SharedClock, metrics: Metrics) -> Self {
+        let preservation = Preservation::new(config.preservation.clone(), config.lease_expiry, clock.mono());
+        let opened = clock.unix();
         Self {
             life,
             clock,
-            expiry,
+            opened,
+            preservation,
+            expiry: config.lease_expiry,
+            rules: config.rules.clone(),
             table: LeaseTable::new(),
-            log: RwLock::new(ChangeLog::new(log_capacity)),
+            overrides: Overrides::new(config.rules.override_expiry),
+            cancelled_lately: CancelGrace::new(config.rules.cancel_grace),
+            last_registrants: Mutex::default(),
+            recently_registered: Recents::default(),
+            recently_cancelled: Recents::default(),
+            log: RwLock::new(ChangeLog::new(config.change_log_capacity)),
             hub: WatchHub::default(),
             metrics,
         }
@@ -76,48 +106,73 @@ impl Registry {
         Moment { mono: self.clock.mono(), unix: self.clock.unix() }
     }
 
-    /// Registers an instance, or registers it again.
+    /// Registers an instance, or registers it again. Without effect, a client's last word on its way out.
     pub(crate) fn register(&self, mut incoming: Arc<InstanceInfo>, origin: Origin) -> Position {
         // Where the sender still holds the description its copy is made here, before others have to wait.
         let _ = Arc::make_mut(&mut incoming);
         let mut log = self.log.write();
         let now = self.now();
-        let stored = self.table.get(incoming.key.app.as_str(), incoming.key.id.as_str());
-        let entry = registration::register(incoming, stored.as_ref(), origin, now);
-        let record = entry.record(self.expiry);
-        self.table.put(entry);
-        self.metrics.registrations.inc();
-        self.publish(&mut log, now, record)
+        let key = &incoming.key;
+        let stored = self.table.get(key.app.as_str(), key.id.as_str());
+        let last_word = stored.is_none() && origin == Origin::Client && incoming.status == InstanceStatus::Down;
+        if last_word && self.cancelled_lately.holds(key, now.mono) {
+            self.metrics.registrations_after_cancel.inc();
+            tracing::debug!(instance = %key, "a registration as DOWN came right after the cancel, ignored");
+            return self.position(log.latest());
+        }
+        self.look_at_addresses(&mut log, &incoming, stored.as_ref(), origin, now);
+        self.put_registered(&mut log, incoming, stored.as_ref(), origin, now)
     }
 
-    /// Removes an instance. The position includes the removal; there is no record if there was no such instance.
+    fn put_registered(
+        &self,
+        log: &mut ChangeLog,
+        incoming: Arc<InstanceInfo>,
+        stored: Option<&LeaseEntry>,
+        origin: Origin,
+        now: Moment,
+    ) -> Position {
+        let key = incoming.key.clone();
+        let acting = self.overrides.acting(key.app.as_str(), key.id.as_str(), now.mono);
+        let registered = registration::register(incoming, Found { stored, acting }, origin, &self.rules, now);
+        if let Some(brought) = registered.brought {
+            self.overrides.put(key.clone(), brought, now.mono);
+        }
+        let record = registered.entry.record(self.expiry);
+        if self.table.put(registered.entry).is_none() {
+            self.preservation.registered();
+        }
+        self.recently_registered.add(now.unix, key);
+        self.metrics.registrations.inc();
+        self.publish(log, now, record)
+    }
+
+    /// Removes an instance and its override. The position includes the removal; there is no record if there was no such instance.
     pub(crate) fn cancel(&self, app: &str, id: &str) -> (Option<Record>, Position) {
         let mut log = self.log.write();
+        let now = self.now();
         let Some(removed) = self.table.remove(app, id) else {
+            self.metrics.cancels_not_found.inc();
+            if let (Ok(app), Ok(id)) = (AppName::parse(app), InstanceId::parse(id)) {
+                self.recently_cancelled.add(now.unix, InstanceKey { app, id });
+            }
             return (None, self.position(log.latest()));
         };
-        let now = self.now();
-        let record = removed.removal(self.expiry, now.unix);
+        let key = &removed.instance().key;
+        self.overrides.remove(key, now.mono);
+        self.cancelled_lately.remember(key.clone(), now.mono);
         self.metrics.cancels.inc();
-        let position = self.publish(&mut log, now, record.clone());
+        let (record, position) = self.announce_removal(&mut log, &removed, now);
         (Some(record), position)
     }
 
-    /// Renews a lease: one entry's atomics, no revision.
-    pub(crate) fn renew(
-        &self,
-        app: &str,
-        id: &str,
-        last_dirty: Option<UnixMillis>,
-        origin: Origin,
-        now: Moment,
-    ) -> Renewal {
-        self.table.renew(app, id, last_dirty, origin, now.mono)
-    }
-
-    /// One instance with its present lease times.
-    pub(crate) fn get(&self, app: &str, id: &str) -> Option<Record> {
-        self.table.get(app, id).map(|entry| self.record_of(&entry))
+    /// Tells everybody that a lease is removed from the table.
+    fn announce_removal(&self, log: &mut ChangeLog, removed: &LeaseEntry, now: Moment) -> (Record, Position) {
+        self.preservation.removed();
+        let record = removed.removal(self.expiry, now.unix);
+        self.recently_cancelled.add(now.unix, record.key().clone());
+        let position = self.publish(log, now, record.clone());
+        (record, position)
     }
 
     /// A lease's record at this moment.
@@ -161,6 +216,7 @@ impl Registry {
     fn publish(&self, log: &mut ChangeLog, now: Moment, record: Record) -> Position {
         let revision = log.append(now.unix, record);
         self.metrics.leases.set(self.table.len() as u64);
+        self.metrics.overrides.set(self.overrides.len() as u64);
         self.metrics.revision.set(revision.0);
         self.hub.changed(revision);
         self.position(revision)

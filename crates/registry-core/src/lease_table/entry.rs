@@ -18,6 +18,8 @@ pub(super) struct Grant {
     pub(super) instance: Arc<InstanceInfo>,
     registered: UnixMillis,
     service_up: UnixMillis,
+    /// How often the client means to renew.
+    pub(super) renewal_interval_secs: u32,
     size: usize,
 }
 
@@ -36,7 +38,34 @@ impl LeaseEntry {
         let size = instance.approximate_size();
         Self {
             lease: Lease::grant(now.mono, terms),
-            grant: Arc::new(Grant { instance, registered: now.unix, service_up, size }),
+            grant: Arc::new(Grant {
+                instance,
+                registered: now.unix,
+                service_up,
+                renewal_interval_secs: terms.renewal_interval_secs,
+                size,
+            }),
+        }
+    }
+
+    /// The same lease with a description that was changed at `now`.
+    pub(crate) fn modified(&self, now: UnixMillis, change: impl FnOnce(&mut InstanceInfo)) -> Self {
+        let mut instance =
+            InstanceInfo { action: ActionType::Modified, last_updated: now, ..(**self.instance()).clone() };
+        change(&mut instance);
+        let size = instance.approximate_size();
+        Self { lease: self.lease, grant: Arc::new(Grant { instance: Arc::new(instance), size, ..*self.grant }) }
+    }
+
+    /// The same with its first time `UP`, if that has not been yet.
+    #[must_use]
+    pub(crate) fn up_since(self, now: UnixMillis) -> Self {
+        match self.grant.service_up {
+            UnixMillis::NEVER => {
+                let instance = Arc::clone(self.instance());
+                Self { lease: self.lease, grant: Arc::new(Grant { instance, service_up: now, ..*self.grant }) }
+            }
+            _ => self,
         }
     }
 

@@ -26,11 +26,19 @@ impl KeyText {
     }
 
     pub(super) fn is(&self, app: &str, id: &str) -> bool {
+        self.split() == Some((app.as_bytes(), id.as_bytes()))
+    }
+
+    pub(super) fn has_id(&self, id: &str) -> bool {
+        self.split().is_some_and(|(_, own)| own == id.as_bytes())
+    }
+
+    fn split(&self) -> Option<(&[u8], &[u8])> {
         let (app_length, bytes) = match self {
             Self::Short { app, whole, bytes } => (usize::from(*app), bytes.get(..usize::from(*whole))),
             Self::Long { app, bytes } => (*app, Some(&**bytes)),
         };
-        bytes.and_then(|bytes| bytes.split_at_checked(app_length)) == Some((app.as_bytes(), id.as_bytes()))
+        bytes.and_then(|bytes| bytes.split_at_checked(app_length))
     }
 }
 
@@ -44,6 +52,7 @@ mod tests {
             let (app, id) = ("A".repeat(length), "b".repeat(length));
             let text = KeyText::new(&app, &id);
             assert!(text.is(&app, &id));
+            assert!(text.has_id(&id) && !text.has_id(&app));
             assert!(!text.is(&app, &format!("{id}b")));
             assert!(!text.is(&format!("{app}b"), id.strip_prefix('b').unwrap()));
             assert!(!text.is(&app, id.strip_prefix('b').unwrap()));

@@ -3,21 +3,24 @@
 
 mod entry;
 mod key_text;
+mod renewal;
 mod slot;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use entry::override_of;
 pub use entry::{LeaseEntry, Moment};
+pub use renewal::{ChangesStatus, Renewal, RenewalCall};
+
+use crate::{overrides::Overrides, rules::Rules};
+pub(crate) use slot::Slot;
 
 use foldhash::quality::RandomState;
 use hashbrown::{HashTable, hash_table::Entry};
 use parking_lot::RwLock;
-use registry_model::{InstanceStatus, Mono, Origin, UnixMillis, effective_status};
-use slot::Slot;
+use registry_model::{InstanceKey, InstanceStatus, Lease, Mono};
 use std::{
     borrow::Cow,
-    cmp::Ordering,
     hash::{BuildHasher, Hasher},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
@@ -40,19 +43,6 @@ pub struct LeaseTable {
 #[derive(Debug, Default)]
 struct Shard(RwLock<HashTable<Slot>>);
 
-/// What became of a renewal.
-#[derive(Debug)]
-pub enum Renewal {
-    /// The lease is renewed.
-    Renewed,
-    /// There is no such lease, or its status is UNKNOWN; nothing is renewed.
-    NotFound,
-    /// The lease is renewed, but the stored description is older than the sender's.
-    StoredIsOlder,
-    /// The lease is renewed, and the stored description is newer than the sending peer's.
-    StoredIsNewer(LeaseEntry),
-}
-
 impl LeaseTable {
     /// A table without leases.
     pub fn new() -> Self {
@@ -73,22 +63,42 @@ impl LeaseTable {
         self.len() == 0
     }
 
-    /// Renews a lease at `now`. The application's name may come in any case. Allocates nothing for an upper-case ASCII name.
-    pub fn renew(&self, app: &str, id: &str, last_dirty: Option<UnixMillis>, origin: Origin, now: Mono) -> Renewal {
-        let app = upper_cased(app);
-        self.with(&app, id, |slot| {
-            let Some(slot) = slot else { return Renewal::NotFound };
-            let status = slot.status();
-            if effective_status(status, slot.overridden(), Some(status), origin) == InstanceStatus::Unknown {
-                return Renewal::NotFound;
+    /// Renews a lease at `now`, unless its status changes with that. Allocates nothing for an upper-case ASCII name.
+    ///
+    /// # Errors
+    /// The status has to be changed first.
+    pub fn renew(
+        &self,
+        call: &RenewalCall<'_>,
+        overrides: &Overrides,
+        rules: &Rules,
+        now: Mono,
+    ) -> Result<Renewal, ChangesStatus> {
+        let app = upper_cased(call.app);
+        self.with(&app, call.id, |slot| {
+            let Some(slot) = slot else { return Ok(Renewal::NotFound) };
+            // Whoever stores an override notes it in the description: where there is no note, no table needs to be asked.
+            let acting = slot.overridden().and_then(|_| overrides.acting(&app, call.id, now));
+            let met = call.meets(slot.status(), acting, slot.last_dirty(), rules);
+            let status = met.status();
+            if status == InstanceStatus::Unknown {
+                return Ok(Renewal::NotFound);
+            }
+            if status != slot.status() {
+                return Err(ChangesStatus);
             }
             slot.renew(now);
-            match (last_dirty.map_or(Ordering::Equal, |sent| sent.cmp(&slot.last_dirty())), origin) {
-                (Ordering::Equal, _) | (Ordering::Less, Origin::Client) => Renewal::Renewed,
-                (Ordering::Greater, _) => Renewal::StoredIsOlder,
-                (Ordering::Less, Origin::Peer) => Renewal::StoredIsNewer(slot.entry()),
-            }
+            Ok(met.outcome(|| slot.entry()))
         })
+    }
+
+    /// Renews a lease, whatever its status: what a command does beside.
+    pub(crate) fn touch(&self, key: &InstanceKey, now: Mono) {
+        self.with(key.app.as_str(), key.id.as_str(), |slot| {
+            if let Some(slot) = slot {
+                slot.renew(now);
+            }
+        });
     }
 
     /// The lease of this instance; the application's name may come in any case.
@@ -113,6 +123,22 @@ impl LeaseTable {
         replaced.as_ref().map(Slot::entry)
     }
 
+    /// Puts another description in the place of the one of the same key, if there is one; the lease stays, renewals of
+    /// this very moment included. Returns it as it is then.
+    pub(crate) fn redescribe(&self, entry: LeaseEntry) -> Option<LeaseEntry> {
+        let key = entry.instance().key.clone();
+        let hash = self.hash(key.app.as_str(), key.id.as_str());
+        let mut slot = Slot::new(hash, entry);
+        let mut shard = self.shard(hash).write();
+        let place = shard.find_mut(hash, |slot| slot.is(hash, key.app.as_str(), key.id.as_str()))?;
+        slot.keep_lease_of(place);
+        let replaced = std::mem::replace(place, slot);
+        let entry = place.entry();
+        drop(shard);
+        drop(replaced);
+        Some(entry)
+    }
+
     /// Removes a lease and returns it; the application's name may come in any case.
     pub fn remove(&self, app: &str, id: &str) -> Option<LeaseEntry> {
         let app = upper_cased(app);
@@ -123,6 +149,36 @@ impl LeaseTable {
         };
         self.len.fetch_sub(1, Relaxed);
         Some(removed.entry())
+    }
+
+    /// Removes a lease only if `condition` holds of it as it stands, which no renewal can change meanwhile.
+    pub(crate) fn remove_if(&self, key: &InstanceKey, condition: impl FnOnce(Lease) -> bool) -> Option<LeaseEntry> {
+        let (app, id) = (key.app.as_str(), key.id.as_str());
+        let hash = self.hash(app, id);
+        let mut shard = self.shard(hash).write();
+        let found = shard.find_entry(hash, |slot| slot.is(hash, app, id)).ok()?;
+        if !condition(found.get().lease()) {
+            return None;
+        }
+        let removed = found.remove().0;
+        drop(shard);
+        self.len.fetch_sub(1, Relaxed);
+        Some(removed.entry())
+    }
+
+    /// Calls `look` with each lease where it lies, under one shard's read lock after another.
+    pub(crate) fn visit(&self, mut look: impl FnMut(&Slot)) {
+        for shard in &self.shards {
+            shard.0.read().iter().for_each(&mut look);
+        }
+    }
+
+    /// A lease with this id in any application of which `condition` holds; looks at one shard at a time.
+    pub(crate) fn find_by_id(&self, id: &str, condition: impl Fn(&LeaseEntry) -> bool) -> Option<LeaseEntry> {
+        self.shards.iter().find_map(|shard| {
+            let shard = shard.0.read();
+            shard.iter().filter(|slot| slot.has_id(id)).map(Slot::entry).find(|entry| condition(entry))
+        })
     }
 
     /// All leases, in no order. Consistent only while no command runs.
@@ -165,7 +221,7 @@ impl Default for LeaseTable {
 }
 
 /// An application's name as tables hold it, see [`registry_model::AppName`]; borrowed where nothing changes.
-fn upper_cased(app: &str) -> Cow<'_, str> {
+pub(crate) fn upper_cased(app: &str) -> Cow<'_, str> {
     if app.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_lowercase()) {
         Cow::Borrowed(app)
     } else {

@@ -2,8 +2,8 @@
 
 use super::*;
 use proptest::prelude::*;
-use registry_model::{InstanceInfo, Lease, LeaseExpiry, LeaseTerms};
-use std::{collections::HashMap, sync::Arc, thread};
+use registry_model::{InstanceInfo, Lease, LeaseExpiry, LeaseTerms, Origin, UnixMillis};
+use std::{collections::HashMap, sync::Arc, thread, time::Duration};
 use testkit::instances::instance;
 
 fn moment(nanos: u64) -> Moment {
@@ -20,10 +20,17 @@ fn table_with(instance: InstanceInfo) -> LeaseTable {
     table
 }
 
+/// A renewal where nobody overrides anything.
+fn renew(table: &LeaseTable, app: &str, id: &str, last_dirty: Option<i64>, origin: Origin, now: Mono) -> Renewal {
+    let call = RenewalCall { app, id, last_dirty: last_dirty.map(UnixMillis), origin, said: None, overridden: None };
+    table.renew(&call, &Overrides::new(Duration::from_secs(3600)), &Rules::default(), now).unwrap()
+}
+
 /// Outcomes by name; the one with a record only as such.
 fn outcome(renewal: &Renewal) -> &'static str {
     match renewal {
         Renewal::Renewed => "renewed",
+        Renewal::StatusDiffers => "status differs",
         Renewal::NotFound => "not found",
         Renewal::StoredIsOlder => "stored is older",
         Renewal::StoredIsNewer(_) => "stored is newer",
@@ -33,7 +40,7 @@ fn outcome(renewal: &Renewal) -> &'static str {
 /// A renewal at 20 ns of an instance stored with a dirty stamp of 1000: its outcome, and whether the lease is renewed.
 fn check(app: &str, id: &str, last_dirty: Option<i64>, origin: Origin, expected: &str) {
     let table = table_with(instance("BILLING", "n1"));
-    let renewal = table.renew(app, id, last_dirty.map(UnixMillis), origin, Mono::from_nanos(20));
+    let renewal = renew(&table, app, id, last_dirty, origin, Mono::from_nanos(20));
     assert_eq!(outcome(&renewal), expected, "{app}/{id} {last_dirty:?} {origin:?}");
     let renewed = (expected != "not found").then_some(Mono::from_nanos(20));
     assert_eq!(table.get("BILLING", "n1").unwrap().lease().renewed, renewed, "{app}/{id} {last_dirty:?} {origin:?}");
@@ -68,7 +75,7 @@ fn rest_49_50_srv_30_a_peers_older_stamp_is_answered_with_the_stored_instance() 
     check("BILLING", "n1", Some(999), Origin::Peer, "stored is newer");
     check("BILLING", "n1", Some(1001), Origin::Peer, "stored is older");
     let table = table_with(instance("BILLING", "n1"));
-    match table.renew("BILLING", "n1", Some(UnixMillis(999)), Origin::Peer, Mono::from_nanos(20)) {
+    match renew(&table, "BILLING", "n1", Some(999), Origin::Peer, Mono::from_nanos(20)) {
         Renewal::StoredIsNewer(entry) => assert_eq!(entry.instance().last_dirty, UnixMillis(1000)),
         other => panic!("{other:?}"),
     }
@@ -79,7 +86,7 @@ fn srv_27_a_lease_of_unknown_status_is_not_found_and_not_renewed() {
     for origin in [Origin::Client, Origin::Peer] {
         let unknown = InstanceInfo { status: InstanceStatus::Unknown, ..instance("BILLING", "n1") };
         let table = table_with(unknown);
-        assert_eq!(outcome(&table.renew("BILLING", "n1", None, origin, Mono::from_nanos(20))), "not found");
+        assert_eq!(outcome(&renew(&table, "BILLING", "n1", None, origin, Mono::from_nanos(20))), "not found");
         assert_eq!(table.get("BILLING", "n1").unwrap().lease().renewed, None);
     }
 }
@@ -88,7 +95,7 @@ fn srv_27_a_lease_of_unknown_status_is_not_found_and_not_renewed() {
 fn a_renewal_at_the_very_start_of_time_counts_and_an_overtaken_one_takes_nothing_back() {
     let table = table_with(instance("A", "n1"));
     for (now, renewed) in [(0, 1), (50, 50), (40, 50)] {
-        table.renew("A", "n1", None, Origin::Client, Mono::from_nanos(now));
+        renew(&table, "A", "n1", None, Origin::Client, Mono::from_nanos(now));
         assert_eq!(table.get("A", "n1").unwrap().lease().renewed, Some(Mono::from_nanos(renewed)));
     }
 }
@@ -99,7 +106,7 @@ fn srv_4_times_are_shown_true_or_one_duration_late() {
     table.put(granted(instance("A", "n1"), 5_000_000_000));
     let shown = |expiry| table.get("A", "n1").unwrap().times(expiry).renewed.0;
     assert_eq!((shown(LeaseExpiry::Exact), shown(LeaseExpiry::Doubled)), (5_000, 5_000));
-    table.renew("A", "n1", None, Origin::Client, Mono::from_nanos(35_000_000_000));
+    renew(&table, "A", "n1", None, Origin::Client, Mono::from_nanos(35_000_000_000));
     assert_eq!((shown(LeaseExpiry::Exact), shown(LeaseExpiry::Doubled)), (35_000, 125_000));
 }
 
@@ -148,7 +155,7 @@ proptest! {
                 }
                 Command::Renew(place) => {
                     let (app, id) = key(place);
-                    let renewal = table.renew(&app.to_lowercase(), &id, None, Origin::Client, Mono::from_nanos(now));
+                    let renewal = renew(&table, &app.to_lowercase(), &id, None, Origin::Client, Mono::from_nanos(now));
                     let lease = model.get_mut(&(app, id));
                     prop_assert_eq!(outcome(&renewal), if lease.is_some() { "renewed" } else { "not found" });
                     if let Some(lease) = lease {
@@ -186,7 +193,7 @@ fn no_renewal_is_lost_while_others_register_and_the_table_grows() {
                 for round in 1..=ROUNDS {
                     for lease in 0..KEPT {
                         let now = Mono::from_nanos(round * 2 + renewer);
-                        let renewal = table.renew("KEPT", &format!("n{lease}"), None, Origin::Client, now);
+                        let renewal = renew(table, "KEPT", &format!("n{lease}"), None, Origin::Client, now);
                         assert!(matches!(renewal, Renewal::Renewed));
                     }
                 }

@@ -1,9 +1,18 @@
 //! The rules of commands, case by case, and commands from many threads.
 
+mod addresses;
+mod metadata;
+mod model;
+mod overriding;
+mod renewing;
+
 use super::*;
-use crate::lease_table::Renewal;
+use crate::{
+    config,
+    lease_table::{Renewal, RenewalCall},
+};
 use registry_model::{
-    ActionType, Epoch,
+    ActionType, Change, Epoch,
     InstanceStatus::{self, *},
     LeaseTerms, NodeId, UnixMillis,
 };
@@ -20,14 +29,26 @@ struct Case {
 
 impl Case {
     fn new() -> Self {
-        Self::with(LeaseExpiry::Exact)
+        Self::set(&[])
+    }
+
+    /// As the `eureka` profile has it.
+    fn eureka() -> Self {
+        Self::set(&["--lease-expiry", "doubled", "--store-unchanged-override", "false", "--cancel-grace", "0"])
     }
 
     fn with(expiry: LeaseExpiry) -> Self {
+        match expiry {
+            LeaseExpiry::Exact => Self::new(),
+            LeaseExpiry::Doubled => Self::eureka(),
+        }
+    }
+
+    fn set(settings: &[&str]) -> Self {
         let clock = ManualClock::new();
         let life = Life { node: NodeId(7), epoch: Epoch(9) };
-        let capacity = NonZeroUsize::new(1000).unwrap();
-        let registry = Registry::new(life, capacity, expiry, Arc::new(clock.clone()), Metrics::default());
+        let config = config::tests::parsed(settings).unwrap();
+        let registry = Registry::new(life, &config, Arc::new(clock.clone()), Metrics::default());
         let start = registry.now();
         Self { registry, clock, start }
     }
@@ -53,9 +74,77 @@ impl Case {
     }
 
     fn renew(&self) -> &Self {
-        let renewal = self.registry.renew("BILLING", "n1", None, Origin::Client, self.registry.now());
-        assert!(matches!(renewal, Renewal::Renewed));
+        assert!(matches!(self.heartbeat(None, Origin::Client), Renewal::Renewed));
         self
+    }
+
+    /// A heartbeat of `n1` of `BILLING` with this dirty stamp.
+    fn heartbeat(&self, dirty: Option<i64>, origin: Origin) -> Renewal {
+        self.registry.renew(&RenewalCall { last_dirty: dirty.map(UnixMillis), ..call(origin) }, self.registry.now())
+    }
+
+    fn set_status(&self, status: InstanceStatus) -> &Self {
+        assert!(self.registry.set_status("billing", "n1", status, None).is_some());
+        self
+    }
+
+    fn clear_status(&self, status: InstanceStatus) -> &Self {
+        assert!(self.registry.clear_status("billing", "n1", status, None).is_some());
+        self
+    }
+
+    fn cancel(&self) -> &Self {
+        assert!(self.registry.cancel("billing", "n1").0.is_some());
+        self
+    }
+
+    /// What an eviction does: the lease goes, and nothing else.
+    fn lose(&self) -> &Self {
+        assert!(self.registry.table.remove("billing", "n1").is_some());
+        self
+    }
+
+    /// Status and overridden status.
+    fn statuses(&self) -> (InstanceStatus, InstanceStatus) {
+        let instance = self.stored().instance;
+        (instance.status, instance.overridden_status)
+    }
+
+    fn lease(&self) -> registry_model::Lease {
+        self.registry.table.get("BILLING", "n1").unwrap().lease()
+    }
+
+    /// Asserts that the lease runs out right after so many seconds since the start.
+    fn assert_ends_at(&self, seconds: u64) {
+        let end = self.start.mono + Duration::from_secs(seconds);
+        let (lease, expiry) = (self.lease(), self.registry.expiry);
+        assert!(!lease.is_expired(end, expiry), "{lease:?} before {seconds}");
+        assert!(lease.is_expired(end + Duration::from_millis(1), expiry), "{lease:?} after {seconds}");
+    }
+
+    /// The latest revision.
+    fn revision(&self) -> u64 {
+        self.registry.log.read().latest().0
+    }
+
+    /// The changes after a revision.
+    fn changes(&self, after: u64) -> Vec<Change> {
+        let all = Limit { messages: usize::MAX, bytes: usize::MAX };
+        let Reading::Changes(changes) = self.registry.changes_after(Revision(after), all) else {
+            panic!("the log is large enough")
+        };
+        changes.into_iter().map(|change| change.into_model().unwrap()).collect()
+    }
+
+    /// The actions of the changes after a revision.
+    fn actions(&self, after: u64) -> Vec<ActionType> {
+        self.changes(after).iter().map(|change| change.record.instance.action).collect()
+    }
+
+    /// The override of `n1` of `BILLING` in the table, by a look that is no use of it.
+    fn overridden(&self) -> Option<InstanceStatus> {
+        let key = testkit::instances::key("BILLING", "n1");
+        self.registry.list_overrides().into_iter().find_map(|(held, status)| (held == key).then_some(status))
     }
 
     fn advance(&self, seconds: u64) -> &Self {
@@ -79,6 +168,11 @@ impl Case {
     fn since_start(&self, time: UnixMillis) -> i64 {
         time.0 - self.start.unix.0
     }
+}
+
+/// A plain heartbeat of `n1` of `BILLING`.
+fn call(origin: Origin) -> RenewalCall<'static> {
+    RenewalCall { app: "billing", id: "n1", last_dirty: None, origin, said: None, overridden: None }
 }
 
 #[test]
@@ -244,17 +338,15 @@ fn commands_from_many_threads_give_revisions_without_gaps_in_the_order_of_their_
                     } else {
                         registry.register(Arc::new(instance("A", &id)), Origin::Client);
                     }
-                    registry.renew("A", &id, None, Origin::Client, registry.now());
+                    registry.renew(&RenewalCall { app: "A", id: &id, ..call(Origin::Client) }, registry.now());
                 }
             });
         }
     });
-    let all = Limit { messages: usize::MAX, bytes: usize::MAX };
-    let Reading::Changes(changes) = registry.changes_after(Revision(0), all) else { panic!("the log is large enough") };
-    assert!(changes.iter().map(|change| change.revision).eq(1..=changes.len() as u64));
+    let changes = case.changes(0);
+    assert!(changes.iter().map(|change| change.revision.0).eq(1..=changes.len() as u64));
     let mut replayed = BTreeMap::new();
-    for change in changes {
-        let record = change.into_model().unwrap().record;
+    for Change { record, .. } in changes {
         match record.instance.action {
             ActionType::Deleted => assert!(replayed.remove(record.key()).is_some(), "removed twice"),
             ActionType::Added | ActionType::Modified => drop(replayed.insert(record.key().clone(), record.instance)),

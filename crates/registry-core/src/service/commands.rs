@@ -1,10 +1,13 @@
-//! Register and cancel. Called by http-facade; they answer with a position that includes what they did.
+//! Commands on one instance. Called by http-facade; they answer with a position that includes what they did.
 
-use crate::registry::Registry;
-use registry_model::{Classify, ErrorClass};
+use crate::registry::{MetadataTooLarge, Registry};
+use registry_model::{Classify, ErrorClass, InstanceStatus, UnixMillis};
 use registry_proto::{
     ConvertError,
-    registry::{CancelRequest, CancelResponse, RegisterRequest, RegisterResponse},
+    registry::{
+        AddMetadataRequest, AddMetadataResponse, CancelRequest, CancelResponse, ClearStatusRequest,
+        ClearStatusResponse, RegisterRequest, RegisterResponse, SetStatusRequest, SetStatusResponse,
+    },
     to_status,
 };
 use std::sync::Arc;
@@ -49,4 +52,30 @@ pub(super) fn register(registry: &Registry, request: RegisterRequest) -> Result<
 pub(super) fn cancel(registry: &Registry, request: &CancelRequest) -> CancelResponse {
     let (removed, position) = registry.cancel(&request.app, &request.instance_id);
     CancelResponse { found: removed.is_some(), position: Some(position.into()) }
+}
+
+pub(super) fn set_status(registry: &Registry, request: &SetStatusRequest) -> Result<SetStatusResponse, Status> {
+    let status = status_in("status", request.status)?.ok_or_else(|| to_status(&ConvertError::Missing("status")))?;
+    let last_dirty = request.last_dirty_ms.map(UnixMillis);
+    let position = registry.set_status(&request.app, &request.instance_id, status, last_dirty);
+    Ok(SetStatusResponse { found: position.is_some(), position: position.map(Into::into) })
+}
+
+pub(super) fn clear_status(registry: &Registry, request: &ClearStatusRequest) -> Result<ClearStatusResponse, Status> {
+    let status = status_in("status", request.status)?.unwrap_or(InstanceStatus::Unknown);
+    let last_dirty = request.last_dirty_ms.map(UnixMillis);
+    let position = registry.clear_status(&request.app, &request.instance_id, status, last_dirty);
+    Ok(ClearStatusResponse { found: position.is_some(), position: position.map(Into::into) })
+}
+
+pub(super) fn add_metadata(registry: &Registry, request: &AddMetadataRequest) -> Result<AddMetadataResponse, Status> {
+    let pairs: Vec<_> = request.metadata.iter().map(|entry| (entry.key.as_str(), entry.value.as_str())).collect();
+    let position = registry
+        .add_metadata(&request.app, &request.instance_id, &pairs, MAX_INSTANCE_BYTES)
+        .map_err(|MetadataTooLarge { size }| to_status(&InstanceTooLarge { size }))?;
+    Ok(AddMetadataResponse { found: position.is_some(), position: position.map(Into::into) })
+}
+
+fn status_in(field: &'static str, value: i32) -> Result<Option<InstanceStatus>, Status> {
+    registry_proto::instance_status(field, value).map_err(|error| to_status(&error))
 }

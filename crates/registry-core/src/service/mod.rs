@@ -2,6 +2,7 @@
 //! Called by http-facade, cache-sync and replication-peer, in process or over gRPC.
 
 mod commands;
+mod leases;
 mod queries;
 mod renewals;
 #[cfg(test)]
@@ -10,7 +11,7 @@ mod watch;
 
 use crate::{Config, Life, metrics::Metrics, registry::Registry};
 use registry_proto::{
-    BoxStream,
+    BoxStream, registry,
     registry::{
         CancelRequest, CancelResponse, GetInstanceRequest, GetInstanceResponse, RegisterRequest, RegisterResponse,
         RenewBatchRequest, RenewBatchResponse, RenewRequest, RenewResponse, WatchRequest, WatchResponse,
@@ -33,8 +34,10 @@ impl RegistryCore {
     /// An empty registry, cold for as long as the settings say; it lives as long as the process.
     pub fn start(config: &Config, life: Life, process: &ProcessHandle) -> Arc<Self> {
         let metrics = process.metrics().register(Metrics::new);
-        let registry = Registry::new(life, config.change_log_capacity, config.lease_expiry, process.clock(), metrics);
+        let registry = Registry::new(life, config, process.clock(), metrics);
         let core = Arc::new(Self { registry: Arc::new(registry), stopping: process.stopping() });
+        core.registry.open(0);
+        process.spawn("lease ticks", leases::tick(Arc::clone(&core.registry), process.clone()));
         if config.cold_start.is_zero() {
             core.registry.become_warm();
         } else {
@@ -70,6 +73,69 @@ impl RegistryService for RegistryCore {
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelResponse>, Status> {
         Ok(Response::new(commands::cancel(&self.registry, request.get_ref())))
+    }
+
+    async fn set_status(
+        &self,
+        request: Request<registry::SetStatusRequest>,
+    ) -> Result<Response<registry::SetStatusResponse>, Status> {
+        commands::set_status(&self.registry, request.get_ref()).map(Response::new)
+    }
+
+    async fn clear_status(
+        &self,
+        request: Request<registry::ClearStatusRequest>,
+    ) -> Result<Response<registry::ClearStatusResponse>, Status> {
+        commands::clear_status(&self.registry, request.get_ref()).map(Response::new)
+    }
+
+    async fn add_metadata(
+        &self,
+        request: Request<registry::AddMetadataRequest>,
+    ) -> Result<Response<registry::AddMetadataResponse>, Status> {
+        commands::add_metadata(&self.registry, request.get_ref()).map(Response::new)
+    }
+
+    async fn get_lease_times(
+        &self,
+        request: Request<registry::GetLeaseTimesRequest>,
+    ) -> Result<Response<registry::GetLeaseTimesResponse>, Status> {
+        queries::get_lease_times(&self.registry, request.get_ref()).map(Response::new)
+    }
+
+    async fn list_overrides(
+        &self,
+        _: Request<registry::ListOverridesRequest>,
+    ) -> Result<Response<registry::ListOverridesResponse>, Status> {
+        Ok(Response::new(queries::list_overrides(&self.registry)))
+    }
+
+    async fn get_statistics(
+        &self,
+        request: Request<registry::GetStatisticsRequest>,
+    ) -> Result<Response<registry::GetStatisticsResponse>, Status> {
+        leases::statistics(&self.registry, request.get_ref()).await.map(Response::new)
+    }
+
+    async fn report_leases(
+        &self,
+        request: Request<registry::ReportLeasesRequest>,
+    ) -> Result<Response<registry::ReportLeasesResponse>, Status> {
+        leases::report(&self.registry, request.get_ref()).await.map(Response::new)
+    }
+
+    async fn evict(
+        &self,
+        request: Request<registry::EvictRequest>,
+    ) -> Result<Response<registry::EvictResponse>, Status> {
+        leases::evict(&self.registry, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn give_up_missing(
+        &self,
+        _: Request<registry::GiveUpMissingRequest>,
+    ) -> Result<Response<registry::GiveUpMissingResponse>, Status> {
+        leases::give_up_missing(&self.registry).await.map(Response::new)
     }
 
     async fn get_instance(

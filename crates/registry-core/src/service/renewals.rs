@@ -1,7 +1,7 @@
 //! The hot path: one renewal, or all that a facade has collected. Called by http-facade.
 
 use crate::{
-    lease_table::{Moment, Renewal},
+    lease_table::{Moment, Renewal, RenewalCall},
     registry::Registry,
 };
 use registry_model::{Classify, ErrorClass, UnixMillis};
@@ -47,10 +47,18 @@ pub(super) fn renew_batch(registry: &Registry, request: &RenewBatchRequest) -> R
 }
 
 fn renew_at(registry: &Registry, request: &RenewRequest, now: Moment) -> RenewResponse {
-    let last_dirty = request.last_dirty_ms.map(UnixMillis);
-    let origin = request.origin().into();
-    let (outcome, stored) = match registry.renew(&request.app, &request.instance_id, last_dirty, origin, now) {
-        Renewal::Renewed => (RenewOutcome::Renewed, None),
+    // What is no status is none: a heartbeat must not fail on what only accompanies it.
+    let status = |value| registry_proto::instance_status("status", value).ok().flatten();
+    let call = RenewalCall {
+        app: &request.app,
+        id: &request.instance_id,
+        last_dirty: request.last_dirty_ms.map(UnixMillis),
+        origin: request.origin().into(),
+        said: status(request.said_status),
+        overridden: status(request.overridden_status),
+    };
+    let (outcome, stored) = match registry.renew(&call, now) {
+        Renewal::Renewed | Renewal::StatusDiffers => (RenewOutcome::Renewed, None),
         Renewal::NotFound => (RenewOutcome::NotFound, None),
         Renewal::StoredIsOlder => (RenewOutcome::StoredIsOlder, None),
         Renewal::StoredIsNewer(entry) => (RenewOutcome::StoredIsNewer, Some(registry.record_of(&entry).into())),

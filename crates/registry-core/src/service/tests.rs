@@ -41,6 +41,7 @@ fn renewal(id: &str, last_dirty_ms: Option<i64>, origin: Origin) -> RenewRequest
         instance_id: id.into(),
         last_dirty_ms,
         origin: types::Origin::from(origin).into(),
+        ..RenewRequest::default()
     }
 }
 

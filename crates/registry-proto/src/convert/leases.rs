@@ -2,9 +2,7 @@
 
 use super::{ConvertError, IntoModel};
 use crate::registry;
-use registry_model::{
-    ExpiredLease, LeaseReport, PreservationStatus, ProtectionNotice, RenewalStamp, UnixMillis,
-};
+use registry_model::{ExpiredLease, LeaseReport, PreservationStatus, ProtectionNotice, RenewalStamp, UnixMillis};
 
 impl From<ExpiredLease> for registry::ExpiredLease {
     fn from(lease: ExpiredLease) -> Self {

@@ -1,20 +1,20 @@
 //! A watcher that applies what it is sent always ends with what the registry holds.
 
 use super::*;
-use crate::{Life, metrics::Metrics};
+use crate::{Life, config, metrics::Metrics};
 use futures::{FutureExt, StreamExt};
 use proptest::prelude::*;
 use prost::Message;
-use registry_model::{ActionType, Clock, Epoch, InstanceInfo, InstanceKey, LeaseExpiry, Metadata, Origin, UnixMillis};
+use registry_model::{ActionType, Clock, Epoch, InstanceInfo, InstanceKey, Metadata, Origin, UnixMillis};
 use registry_proto::{IntoModel, registry::SnapshotEnd};
-use std::{collections::BTreeMap, num::NonZeroUsize};
+use std::collections::BTreeMap;
 use testkit::{ManualClock, eventually, instances::instance};
 
 const LIFE: Life = Life { node: NodeId(7), epoch: Epoch(9) };
 
 fn registry(capacity: usize, clock: &ManualClock) -> Arc<Registry> {
-    let capacity = NonZeroUsize::new(capacity).unwrap();
-    Arc::new(Registry::new(LIFE, capacity, LeaseExpiry::Exact, Arc::new(clock.clone()), Metrics::default()))
+    let config = config::tests::parsed(&["--change-log-capacity", &capacity.to_string()]).unwrap();
+    Arc::new(Registry::new(LIFE, &config, Arc::new(clock.clone()), Metrics::default()))
 }
 
 fn register(registry: &Registry, ids: std::ops::Range<usize>) {
