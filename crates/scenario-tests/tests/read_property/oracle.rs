@@ -98,6 +98,8 @@ pub(crate) struct Oracle {
     pub(crate) follow: Follow,
     /// Whether the facade may hold anything.
     pub(crate) has_served: bool,
+    /// Whether the facade has ever been told that the view is complete.
+    pub(crate) was_complete: bool,
     /// What was last acknowledged to a writer.
     pub(crate) acknowledged: Option<Position>,
 }
@@ -126,6 +128,7 @@ impl Oracle {
             arriving: None,
             follow: Follow::default(),
             has_served: false,
+            was_complete: false,
             acknowledged: None,
         }
     }
@@ -177,7 +180,14 @@ impl Oracle {
 
     // What the registry says to writers.
 
-    pub(crate) fn registered(&mut self, position: Position, record: Record) {
+    /// `record` is what the registry holds afterwards. A registration may be acknowledged without any effect: the last word of
+    /// a client that has just been cancelled.
+    pub(crate) fn registered(&mut self, position: Position, record: Option<Record>) {
+        self.acknowledged = Some(position);
+        if revision(position) + 1 == self.life().tables.len() {
+            return;
+        }
+        let record = record.unwrap();
         let key = key_of(&record);
         let mut table = self.present().clone();
         let shown = Shown::new(record);
@@ -333,6 +343,15 @@ impl Oracle {
         }
     }
 
+    /// Whether the facade, once it follows a cache-sync that has a view, has told it all that it holds.
+    pub(crate) fn is_held_compared(&self) -> Result<(), String> {
+        if self.follow.mark.is_none() || self.follow.level {
+            Ok(())
+        } else {
+            Err(format!("what the facade holds is not compared on its stream: {:?}", self.follow))
+        }
+    }
+
     // What goes over the follow stream.
 
     pub(crate) fn follow_opened(&mut self) -> u64 {
@@ -355,6 +374,7 @@ impl Oracle {
         if self.follow.stream == stream && self.follow.open {
             self.follow.mark = Some((watermark.position.unwrap().into(), watermark.complete));
             self.follow.level |= self.follow.held_is_subscribed;
+            self.was_complete |= watermark.complete;
         }
     }
 

@@ -67,6 +67,8 @@ pub(crate) struct Begun {
     acknowledged: Option<Position>,
     views: usize,
     stream: u64,
+    /// Whether the facade had ever seen a complete view.
+    was_complete: bool,
 }
 
 /// What a reader was shown.
@@ -78,6 +80,14 @@ pub(crate) enum Answer {
 }
 
 impl Reads {
+    /// Whether the facade holds payloads that never end.
+    pub(crate) fn holds_lists(&self) -> bool {
+        self.served.iter().any(|(payload, served)| match payload.scope {
+            Scope::All | Scope::Delta => served.held.is_some(),
+            Scope::App(_) => false,
+        })
+    }
+
     pub(crate) fn begin(&self, oracle: &Oracle, payload: Payload, up: bool, settled: bool, push: bool) -> Begun {
         Begun {
             payload,
@@ -88,6 +98,7 @@ impl Reads {
             acknowledged: oracle.acknowledged.filter(|position| oracle.is_of_present_life(*position)),
             views: oracle.views.len(),
             stream: oracle.follow.stream,
+            was_complete: oracle.was_complete,
         }
     }
 
@@ -123,11 +134,16 @@ impl Reads {
             let later = oracle.views.iter().skip(first);
             later.filter(|view| held.may_become(view)).all(|view| exists(view, begun.payload))
         });
-        let may_show = |view: &View| surely_held.is_none_or(|held| held.may_become(view));
+        // What readers have seen complete they are not shown nearly empty, under whatever key.
+        let may_show = |view: &View| match surely_held.or(held.filter(|_| begun.was_complete)) {
+            Some(held) => held.may_become(view),
+            None => view.complete || !begun.was_complete,
+        };
+        let is_refused = surely_held.is_none() && oracle.was_complete && !complete;
         let candidates: Vec<usize> = (first..oracle.views.len()).filter(|at| may_show(&oracle.views[*at])).collect();
 
         let document = match answer {
-            Answer::Unavailable if healthy => return Err("503 while everything is up".to_owned()),
+            Answer::Unavailable if healthy && !is_refused => return Err("503 while everything is up".to_owned()),
             Answer::Unavailable if surely_held.is_some() => return Err("503 for what is held".to_owned()),
             Answer::Unavailable => {
                 self.asked.entry(begun.payload).or_insert(begun.stream);

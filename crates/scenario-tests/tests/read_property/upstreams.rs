@@ -98,7 +98,7 @@ impl RegistryService for Switched<Registry> {
         let instance = request.get_ref().instance.clone().unwrap().into_instance().unwrap();
         let response = registry.register(request).await?;
         let position = response.get_ref().position.unwrap();
-        let record = stored(&registry, instance.key.app.as_str(), instance.key.id.as_str()).await.unwrap();
+        let record = stored(&registry, instance.key.app.as_str(), instance.key.id.as_str()).await;
         self.oracle.lock().registered(position.into(), record);
         Ok(response)
     }

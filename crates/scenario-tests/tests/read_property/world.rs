@@ -186,7 +186,9 @@ impl World {
         let Registration { app, id, status, vip, dirty } = *registration;
         let stamp = self.stamps.get(&(app, id)).copied().unwrap_or(1000) + i64::from(dirty);
         let instance = json!({
-            "instanceId": instance_id(id), "hostName": "host.test", "app": app_name(app), "ipAddr": "192.0.2.1",
+            "instanceId": instance_id(id), "hostName": format!("h{app}{id}.test"), "app": app_name(app),
+            // Nobody is taken for somebody else, and no lease runs out: both are other tests' concern.
+            "ipAddr": format!("192.0.{app}.{id}"), "leaseInfo": {"durationInSecs": 1_000_000},
             "status": status, "vipAddress": format!("vip-{vip}"), "lastDirtyTimestamp": stamp,
             "dataCenterInfo": {"@class": "com.netflix.appinfo.InstanceInfo$DefaultDataCenterInfo", "name": "MyOwn"},
         });
@@ -234,10 +236,6 @@ impl World {
 
     fn is_up(&self) -> bool {
         self.registry_line.is_connected() && self.cache_line.is_connected()
-    }
-
-    fn is_healthy(&self) -> bool {
-        self.is_up() && self.oracle.lock().follow.level
     }
 
     fn begin(&self, payload: Payload) -> Begun {
@@ -328,12 +326,24 @@ impl World {
     /// Lets everything come as far as it can, and looks whether it has.
     async fn settle(&mut self) -> Result<(), String> {
         sleep(AGES).await;
-        // The facade comes back on the clock, and without push it asks at multiples of 30 s.
-        if !self.push() || (self.cache_line.is_connected() && !self.is_healthy()) {
-            for _ in 0..6 {
-                self.clock.advance(Duration::from_secs(6));
-                sleep(AGES).await;
+        // The facade comes back on the clock, after five seconds at the latest, and repeats on it what failed.
+        for _ in 0..6 {
+            if !self.cache_line.is_connected() || self.oracle.lock().follow.level {
+                break;
             }
+            self.clock.advance(Duration::from_secs(1));
+            sleep(AGES).await;
+        }
+        let holds = self.reads.holds_lists();
+        if holds && self.cache_line.is_connected() {
+            self.oracle.lock().is_held_compared()?;
+        }
+        // Without push it asks at multiples of 30 s; at one of them the registry may have become warm just after it asked.
+        let mut views = None;
+        while !self.push() && views != Some(self.oracle.lock().views.len()) {
+            views = Some(self.oracle.lock().views.len());
+            self.clock.advance(Duration::from_secs(30));
+            sleep(AGES).await;
         }
         let mut oracle = self.oracle.lock();
         if self.registry_line.is_connected() {
