@@ -6,8 +6,9 @@ use crate::{
     eviction::{self, eviction_service_client::EvictionServiceClient, eviction_service_server::EvictionService},
     registry::{self, registry_service_client::RegistryServiceClient, registry_service_server::RegistryService},
 };
-use std::time::Duration;
-use tonic::{Request, Response, Status, transport::Channel};
+use futures::TryStreamExt;
+use std::{error::Error, time::Duration};
+use tonic::{Code, Request, Response, Status, transport::Channel};
 
 /// How long a unary call may take. A registry answers in well under a millisecond; what takes longer is better refused.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -18,6 +19,17 @@ const MAX_MESSAGE_BYTES: usize = 8 << 20;
 fn with_deadline<T>(mut request: Request<T>) -> Request<T> {
     request.set_timeout(DEADLINE);
     request
+}
+
+/// A failure of the way to a service, which in places reads as one of the service, as what it is: a reason to try again. The
+/// service's own failures have no source here, because they came as a code and a text; ours name their reason besides.
+fn or_unavailable(status: Status) -> Status {
+    let indefinite = matches!(status.code(), Code::Unknown | Code::Internal);
+    if indefinite && status.source().is_some() && status.details().is_empty() {
+        Status::unavailable(status.message())
+    } else {
+        status
+    }
 }
 
 /// A forwarder: a type over a channel that implements a service by calling the same service elsewhere.
@@ -51,13 +63,13 @@ macro_rules! forwarder {
                     &self,
                     request: Request<$stream_request>,
                 ) -> Result<Response<Self::$stream_type>, Status> {
-                    let response = self.0.clone().$stream_method(request).await?;
-                    Ok(response.map(|stream| Box::pin(stream) as Self::$stream_type))
+                    let response = self.0.clone().$stream_method(request).await.map_err(or_unavailable)?;
+                    Ok(response.map(|stream| Box::pin(stream.map_err(or_unavailable)) as Self::$stream_type))
                 }
             )?
             $(
                 async fn $method(&self, request: Request<$request>) -> Result<Response<$response>, Status> {
-                    self.0.clone().$method(with_deadline(request)).await
+                    self.0.clone().$method(with_deadline(request)).await.map_err(or_unavailable)
                 }
             )*
         }
@@ -109,3 +121,6 @@ forwarder! {
         resume(eviction::ResumeRequest) -> eviction::ResumeResponse;
     }
 }
+
+#[cfg(test)]
+mod tests;
