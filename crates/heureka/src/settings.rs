@@ -41,7 +41,12 @@ impl Profile {
     const fn defaults(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Heureka => &[],
-            Self::Eureka => &[("lease-expiry", "doubled"), ("cache-push", "false")],
+            Self::Eureka => &[
+                ("lease-expiry", "doubled"),
+                ("cache-push", "false"),
+                ("store-unchanged-override", "false"),
+                ("cancel-grace", "0s"),
+            ],
         }
     }
 
@@ -81,6 +86,11 @@ mod tests {
         assert_eq!((ours.registry.lease_expiry, ours.facade.cache_push), (LeaseExpiry::Exact, true));
         let theirs = load(&["--profile", "eureka"], &[]);
         assert_eq!((theirs.registry.lease_expiry, theirs.facade.cache_push), (LeaseExpiry::Doubled, false));
+        let rules = |settings: &Settings| {
+            let rules = &settings.registry.rules;
+            (rules.store_unchanged_override, rules.cancel_grace.as_secs())
+        };
+        assert_eq!((rules(&ours), rules(&theirs)), ((true, 3), (false, 0)));
         let mixed = load(&["--cache-push", "true"], &[("HEUREKA_PROFILE", "eureka")]);
         assert_eq!((mixed.registry.lease_expiry, mixed.facade.cache_push), (LeaseExpiry::Doubled, true));
     }

@@ -12,7 +12,11 @@ fn config_md_lists_every_setting_with_its_default() {
         let row = row.unwrap_or_else(|| panic!("docs/CONFIG.md lacks {}", setting.name));
         // The gRPC port's default is each binary's own.
         if let Some(default) = setting.default.filter(|_| setting.name != "grpc-listen") {
-            assert!(row.contains(&format!("`{default}`")), "{} is {default} by default, not as in: {row}", setting.name);
+            assert!(
+                row.contains(&format!("`{default}`")),
+                "{} is {default} by default, not as in: {row}",
+                setting.name
+            );
         }
     }
 }

@@ -55,7 +55,13 @@ pub(crate) struct Recent {
 
 impl ChangeLog {
     pub(crate) fn new(capacity: NonZeroUsize) -> Self {
-        Self { capacity: capacity.get(), latest: Revision(0), changes: VecDeque::new(), bytes: 0, dropped_through: None }
+        Self {
+            capacity: capacity.get(),
+            latest: Revision(0),
+            changes: VecDeque::new(),
+            bytes: 0,
+            dropped_through: None,
+        }
     }
 
     /// The revision of the latest change; zero before the first.

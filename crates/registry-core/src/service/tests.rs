@@ -1,9 +1,11 @@
 //! The service as its callers see it: through the interface in process, and through the codec.
 
+mod operators;
+
 use super::*;
 use clap::Parser;
 use futures::StreamExt;
-use registry_model::{Clock, Epoch, InstanceInfo, Metadata, NodeId, Origin, UnixMillis};
+use registry_model::{Clock, Epoch, InstanceInfo, InstanceStatus, Metadata, NodeId, Origin, UnixMillis};
 use registry_proto::{
     InstanceMessage, IntoModel, Registry as Remote,
     registry::{

@@ -39,6 +39,23 @@ fn srv_56_b45_metadata_of_an_unknown_instance_is_not_found() {
 }
 
 #[test]
+fn srv_57_srv_36_a_lease_that_has_run_out_is_not_found_by_commands_but_by_heartbeats() {
+    let case = Case::set(&["--enable-self-preservation", "false"]);
+    case.client(Up, 1).advance(91);
+    let registry = &case.registry;
+    let found = || {
+        let added = registry.add_metadata("BILLING", "n1", &[("k", "v")], LIMIT).unwrap();
+        let set = registry.set_status("BILLING", "n1", OutOfService, None);
+        let cleared = registry.clear_status("BILLING", "n1", Up, None);
+        let read = registry.get("BILLING", "n1").or_else(|| registry.get_by_id("n1"));
+        [added.is_some(), set.is_some(), cleared.is_some(), read.is_some()]
+    };
+    assert_eq!((found(), case.revision()), ([false; 4], 1));
+    case.renew();
+    assert_eq!((found(), case.revision()), ([true; 4], 4));
+}
+
+#[test]
 fn s17_metadata_that_changes_nothing_renews_the_lease_and_is_no_change() {
     let case = Case::new();
     case.client(Up, 100).advance(10);
