@@ -3,6 +3,7 @@
 //! Two passes: the plain `Instance` message first, then everything else with `Instance` replaced by
 //! `crate::InstanceMessage`, which carries a shared model instance inside a process and encodes itself once on the wire.
 
+use prost::Message as _;
 use std::{env, error::Error, path::PathBuf};
 
 const INSTANCE: &str = "heureka/types/v1/instance.proto";
@@ -30,6 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .out_dir(&services)
         .bytes(".heureka.cache.v1.Page.deflated")
         .extern_path(".heureka.types.v1.Instance", "crate::InstanceMessage")
-        .compile_fds(protox::compile(all, [&root])?)?;
+        .compile_fds(protox::compile(&all, [&root])?)?;
+    // What gRPC reflection tells about the contracts.
+    std::fs::write(out.join("descriptors.bin"), protox::compile(all, [&root])?.encode_to_vec())?;
     Ok(())
 }

@@ -17,7 +17,7 @@ pub use config::Config;
 pub use service::CacheSync;
 
 use anyhow::Context as _;
-use registry_proto::{Registry, cache::cache_service_server::CacheServiceServer};
+use registry_proto::{FILE_DESCRIPTOR_SET, Registry, cache::cache_service_server::CacheServiceServer};
 use service_runtime::{Address, Listener, ProcessHandle, grpc};
 use std::sync::Arc;
 use tonic::service::Routes;
@@ -29,7 +29,8 @@ use tonic::service::Routes;
 pub async fn run(config: Config, listen: Address, registry: Registry, process: ProcessHandle) -> anyhow::Result<()> {
     let listener = Listener::bind(&listen).await.context("open the gRPC port")?;
     let cache = CacheSync::start(&config, registry, &process);
-    grpc::serve(Routes::new(server(cache)), listener, process).await
+    let services = grpc::with_reflection(Routes::new(server(cache)), FILE_DESCRIPTOR_SET)?;
+    grpc::serve(services, listener, process).await
 }
 
 /// The service as a gRPC server, with the message sizes that all of ours have.

@@ -5,6 +5,7 @@ use anyhow::Context as _;
 use cache_sync::CacheSync;
 use http_facade::{Facade, Upstream};
 use registry_core::{Life, RegistryCore};
+use registry_proto::FILE_DESCRIPTOR_SET;
 use service_runtime::{Address, Listener, ProcessHandle, grpc};
 use std::sync::Arc;
 use tonic::service::Routes;
@@ -61,7 +62,8 @@ impl Ports {
 /// A port fails.
 pub async fn run(settings: Settings, ports: Ports, process: ProcessHandle) -> anyhow::Result<()> {
     let node = Node::start(&settings, Life::random(), &process);
-    let services = Routes::new(registry_core::server(node.registry)).add_service(cache_sync::server(node.cache));
+    let services = Routes::new(http_facade::server(&node.facade)).add_service(cache_sync::server(node.cache));
+    let services = grpc::with_reflection(services, FILE_DESCRIPTOR_SET)?;
     process.spawn("grpc", grpc::serve(services, ports.grpc, process.clone()));
     node.facade.serve(ports.http).await;
     Ok(())

@@ -11,8 +11,10 @@ mod follow;
 mod keys;
 mod metrics;
 mod misses;
+mod progress;
 mod read_only;
 mod read_your_writes;
+mod registry_service;
 mod renewals;
 mod request_body;
 mod resource;
@@ -28,12 +30,16 @@ mod upstream;
 pub use body::Body;
 pub use config::{Config, Settings};
 pub use facade::Facade;
+pub use registry_service::PublicRegistry;
 pub use upstream::Upstream;
 
 use anyhow::Context;
+use registry_proto::{FILE_DESCRIPTOR_SET, registry::registry_service_server::RegistryServiceServer};
 use service_runtime::{Listener, ProcessHandle, grpc};
+use std::sync::Arc;
+use tonic::service::Routes;
 
-/// A facade as a process of its own: REST on one address, health and metrics on the gRPC one.
+/// A facade as a process of its own: REST on one address, the registry's commands and reads on the gRPC one.
 ///
 /// # Errors
 /// An address that cannot be listened on.
@@ -42,7 +48,15 @@ pub async fn run(settings: Settings, process: ProcessHandle) -> anyhow::Result<(
     let operations = Listener::bind(&settings.process.grpc_listen).await.context("serve gRPC")?;
     let upstream = Upstream::remote(&settings.registry, &settings.cache);
     let facade = Facade::new(&settings.facade, upstream, &process);
-    process.spawn("grpc", grpc::serve(tonic::service::Routes::default(), operations, process.clone()));
+    let services = grpc::with_reflection(Routes::new(server(&facade)), FILE_DESCRIPTOR_SET)?;
+    process.spawn("grpc", grpc::serve(services, operations, process.clone()));
     facade.serve(http).await;
     Ok(())
+}
+
+/// The registry's commands and reads for users, as a gRPC server.
+pub fn server(facade: &Arc<Facade>) -> RegistryServiceServer<PublicRegistry> {
+    RegistryServiceServer::new(PublicRegistry::of(facade))
+        .max_decoding_message_size(grpc::MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(grpc::MAX_MESSAGE_BYTES)
 }

@@ -28,7 +28,7 @@ pub use rules::Rules;
 pub use service::RegistryCore;
 
 use anyhow::Context as _;
-use registry_proto::registry::registry_service_server::RegistryServiceServer;
+use registry_proto::{FILE_DESCRIPTOR_SET, registry::registry_service_server::RegistryServiceServer};
 use service_runtime::{Address, Listener, ProcessHandle, grpc};
 use std::sync::Arc;
 use tonic::service::Routes;
@@ -40,7 +40,8 @@ use tonic::service::Routes;
 pub async fn run(config: Config, listen: Address, process: ProcessHandle) -> anyhow::Result<()> {
     let listener = Listener::bind(&listen).await.context("open the gRPC port")?;
     let core = RegistryCore::start(&config, Life::random(), &process);
-    grpc::serve(Routes::new(server(core)), listener, process).await
+    let services = grpc::with_reflection(Routes::new(server(core)), FILE_DESCRIPTOR_SET)?;
+    grpc::serve(services, listener, process).await
 }
 
 /// The service as a gRPC server, with the message sizes that all of ours have.

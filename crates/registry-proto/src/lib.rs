@@ -50,6 +50,9 @@ mod generated {
     }
 }
 
+/// The contracts as an encoded `google.protobuf.FileDescriptorSet`, for gRPC reflection.
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+
 /// The messages shared by all services.
 pub mod types {
     pub use crate::generated::heureka::types::v1::*;

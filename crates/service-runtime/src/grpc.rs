@@ -59,6 +59,15 @@ pub async fn serve(routes: Routes, listener: Listener, process: ProcessHandle) -
     Ok(())
 }
 
+/// Adds gRPC reflection, so that tools find the contracts by themselves; `descriptors` is an encoded `FileDescriptorSet`.
+///
+/// # Errors
+/// The descriptors are none.
+pub fn with_reflection(routes: Routes, descriptors: &'static [u8]) -> anyhow::Result<Routes> {
+    let reflection = tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(descriptors);
+    Ok(routes.add_service(reflection.build_v1()?))
+}
+
 /// A channel that connects when first used and again after each loss. Calls while there is no connection fail after the
 /// connect timeout of one second at the latest.
 pub fn channel(address: &Address) -> Channel {
