@@ -151,16 +151,18 @@ impl Registry {
     pub(crate) fn cancel(&self, app: &str, id: &str) -> (Option<Record>, Position) {
         let mut log = self.log.write();
         let now = self.now();
-        let Some(removed) = self.table.remove(app, id) else {
+        let Some(stored) = self.table.get(app, id) else {
             self.metrics.cancels_not_found.inc();
             if let (Ok(app), Ok(id)) = (AppName::parse(app), InstanceId::parse(id)) {
                 self.recently_cancelled.add(now.unix, InstanceKey { app, id });
             }
             return (None, self.position(log.latest()));
         };
-        let key = &removed.instance().key;
-        self.overrides.remove(key, now.mono);
+        let key = &stored.instance().key;
+        // First, so that a heartbeat that does not find the instance any more finds this to take back.
         self.cancelled_lately.remember(key.clone(), now.mono);
+        self.overrides.remove(key, now.mono);
+        let removed = self.table.remove(app, id).unwrap_or_else(|| stored.clone());
         self.metrics.cancels.inc();
         let (record, position) = self.announce_removal(&mut log, &removed, now);
         (Some(record), position)

@@ -115,6 +115,8 @@ enum Command {
     Put(usize),
     Remove(usize),
     Renew(usize),
+    Redescribe(usize),
+    Touch(usize),
     Advance(u64),
 }
 
@@ -125,6 +127,8 @@ fn command() -> impl Strategy<Value = Command> {
         3 => key().prop_map(Command::Put),
         2 => key().prop_map(Command::Remove),
         4 => key().prop_map(Command::Renew),
+        2 => key().prop_map(Command::Redescribe),
+        1 => key().prop_map(Command::Touch),
         2 => (1..1_000_000_u64).prop_map(Command::Advance),
     ]
 }
@@ -159,6 +163,21 @@ proptest! {
                     let lease = model.get_mut(&(app, id));
                     prop_assert_eq!(outcome(&renewal), if lease.is_some() { "renewed" } else { "not found" });
                     if let Some(lease) = lease {
+                        lease.renewed = Some(Mono::from_nanos(now));
+                    }
+                }
+                Command::Redescribe(place) => {
+                    let (app, id) = key(place);
+                    // The lease that comes with the description is not the one that stays.
+                    let described = granted(instance(&app, &id), now).modified(UnixMillis(7), |_| {});
+                    let kept = table.redescribe(described);
+                    prop_assert_eq!(kept.as_ref().map(LeaseEntry::lease), model.get(&(app, id)).copied());
+                    prop_assert!(kept.is_none_or(|kept| kept.instance().last_updated == UnixMillis(7)));
+                }
+                Command::Touch(place) => {
+                    let (app, id) = key(place);
+                    table.touch(&testkit::instances::key(&app, &id), Mono::from_nanos(now));
+                    if let Some(lease) = model.get_mut(&(app, id)) {
                         lease.renewed = Some(Mono::from_nanos(now));
                     }
                 }

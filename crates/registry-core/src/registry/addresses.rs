@@ -18,6 +18,10 @@ impl Registry {
         origin: Origin,
         now: Moment,
     ) {
+        if stored.is_some_and(|stored| stored.instance().last_dirty > incoming.last_dirty) {
+            // The stored description stays, and with it the address.
+            return;
+        }
         if origin == Origin::Client
             && let Some(stored) = stored.filter(|stored| !stored.lease().is_expired(now.mono, self.expiry))
         {
@@ -30,7 +34,7 @@ impl Registry {
 
     fn warn_of_another_address(&self, incoming: &InstanceInfo, stored: &InstanceInfo) {
         let address = |of: &InstanceInfo| (of.ip_addr.clone(), of.port, of.secure_port);
-        if incoming.last_dirty >= stored.last_dirty && address(incoming) != address(stored) {
+        if address(incoming) != address(stored) {
             self.metrics.address_changes.inc();
             tracing::warn!(
                 instance = %incoming.key,

@@ -96,6 +96,9 @@ fn b41_a_new_id_replaces_the_old_one_of_its_address_where_that_is_set() {
     assert_eq!(case.actions(0), [Added, Deleted, Added, Added]);
     case.at("c3", 1, 1, Origin::Peer);
     assert_eq!(case.ids(), ["BILLING/c2", "BILLING/c3", "BILLING/d1"], "a peer's own node decides for it");
+    // Nor does an older description, which is not stored.
+    case.at("d1", 1, 0, Origin::Client);
+    assert_eq!(case.ids().len(), 3);
     // Who has moved away is not replaced.
     case.at("d1", 3, 2, Origin::Client).at("d2", 2, 1, Origin::Client);
     assert_eq!(case.ids(), ["BILLING/c2", "BILLING/c3", "BILLING/d1", "BILLING/d2"]);

@@ -40,8 +40,8 @@ fn srv_56_b45_metadata_of_an_unknown_instance_is_not_found() {
 
 #[test]
 fn srv_57_srv_36_a_lease_that_has_run_out_is_not_found_by_commands_but_by_heartbeats() {
-    let case = Case::set(&["--enable-self-preservation", "false"]);
-    case.client(Up, 1).advance(91);
+    let case = Case::set(&["--lease-expiry", "doubled", "--enable-self-preservation", "false"]);
+    case.client(Up, 1).pass(91);
     let registry = &case.registry;
     let found = || {
         let added = registry.add_metadata("BILLING", "n1", &[("k", "v")], LIMIT).unwrap();
