@@ -22,9 +22,9 @@ check registry-model
 check registry-proto registry-model
 check wire-codec registry-model
 check service-runtime registry-model
-for service in registry-core cache-sync http-facade; do
+for service in registry-core cache-sync http-facade evictor; do
   check "$service" registry-model registry-proto wire-codec service-runtime
 done
-check heureka registry-core cache-sync http-facade registry-model registry-proto service-runtime
+check heureka registry-core cache-sync http-facade evictor registry-model registry-proto service-runtime
 check fleet
 exit "$failed"

@@ -64,7 +64,9 @@ pub async fn serve(routes: Routes, listener: Listener, process: ProcessHandle) -
 /// # Errors
 /// The descriptors are none.
 pub fn with_reflection(routes: Routes, descriptors: &'static [u8]) -> anyhow::Result<Routes> {
-    let reflection = tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(descriptors);
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(descriptors)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET);
     Ok(routes.add_service(reflection.build_v1()?))
 }
 
