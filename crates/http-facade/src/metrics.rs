@@ -1,6 +1,6 @@
 //! What the facade counts. One struct, made from the process's registry; counting is one atomic addition.
 
-use crate::request_body::Refused;
+use crate::{progress::Awaits, request_body::Refused};
 use http::StatusCode;
 use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
@@ -17,13 +17,18 @@ pub(crate) enum Subject {
     Instance,
     Renew,
     Cancel,
+    /// An override, set or removed.
+    Status,
+    Metadata,
+    PeerBatch,
+    ServerInfo,
     Operations,
     /// No resource, or a method that it does not have.
     Other,
 }
 
 impl Subject {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 13] = [
         Self::Apps,
         Self::Delta,
         Self::App,
@@ -31,6 +36,10 @@ impl Subject {
         Self::Instance,
         Self::Renew,
         Self::Cancel,
+        Self::Status,
+        Self::Metadata,
+        Self::PeerBatch,
+        Self::ServerInfo,
         Self::Operations,
         Self::Other,
     ];
@@ -44,6 +53,10 @@ impl Subject {
             Self::Instance => "instance",
             Self::Renew => "renew",
             Self::Cancel => "cancel",
+            Self::Status => "status",
+            Self::Metadata => "metadata",
+            Self::PeerBatch => "peer_batch",
+            Self::ServerInfo => "server_info",
             Self::Operations => "operations",
             Self::Other => "other",
         }
@@ -71,6 +84,8 @@ pub(crate) struct Metrics {
     pub(crate) hits: Counter,
     pub(crate) misses: Counter,
     bodies_refused: [Counter; Refused::ALL.len()],
+    connections_given_up: [Counter; Awaits::ALL.len()],
+    pub(crate) peer_registrations_refused: Counter,
     pub(crate) resubscriptions: Counter,
     pub(crate) streams: Counter,
     pub(crate) watermark_lag: Gauge,
@@ -85,6 +100,7 @@ impl Metrics {
             // A guard of one family member must not outlive the look-up of the next: hence owned ones.
             let reads = Family::<Labels<1>, Counter>::default();
             let bodies = Family::<Labels<1>, Counter>::default();
+            let connections = Family::<Labels<1>, Counter>::default();
             let metrics = Self {
                 requests: Subject::ALL.map(|subject| {
                     CLASSES
@@ -93,6 +109,9 @@ impl Metrics {
                 hits: reads.get_or_create_owned(&[("outcome", "hit")]),
                 misses: reads.get_or_create_owned(&[("outcome", "miss")]),
                 bodies_refused: Refused::ALL.map(|reason| bodies.get_or_create_owned(&[("reason", reason.name())])),
+                connections_given_up: Awaits::ALL
+                    .map(|awaits| connections.get_or_create_owned(&[("reason", awaits.name())])),
+                peer_registrations_refused: Counter::default(),
                 resubscriptions: Counter::default(),
                 streams: Counter::default(),
                 watermark_lag: Gauge::default(),
@@ -101,6 +120,16 @@ impl Metrics {
             registry.register("heureka_facade_requests", "HTTP requests by resource and status", requests);
             registry.register("heureka_facade_reads", "Cached reads by what the read-only tier held", reads);
             registry.register("heureka_facade_bodies_refused", "Bodies of requests refused, by reason", bodies);
+            registry.register(
+                "heureka_facade_connections_given_up",
+                "Connections closed because their client did not get on, by reason",
+                connections,
+            );
+            registry.register(
+                "heureka_facade_peer_registrations_refused",
+                "Registrations in other servers' batches that were not stored",
+                metrics.peer_registrations_refused.clone(),
+            );
             registry.register(
                 "heureka_facade_resubscriptions",
                 "Payloads asked for anew because an update did not fit",
@@ -125,6 +154,13 @@ impl Metrics {
     /// Counts one body that was refused.
     pub(crate) fn refused(&self, reason: Refused) {
         if let Some(counter) = self.bodies_refused.get(reason as usize) {
+            counter.inc();
+        }
+    }
+
+    /// Counts one connection that was given up.
+    pub(crate) fn given_up(&self, awaits: Awaits) {
+        if let Some(counter) = self.connections_given_up.get(awaits as usize) {
             counter.inc();
         }
     }
@@ -154,13 +190,18 @@ mod tests {
         for (place, reason) in Refused::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, place);
         }
+        for (place, awaits) in Awaits::ALL.into_iter().enumerate() {
+            assert_eq!(awaits as usize, place);
+        }
         metrics.refused(Refused::Busy);
+        metrics.given_up(Awaits::Reading);
         metrics.hits.inc();
         let text = process.metrics().encode();
         for line in [
             r#"heureka_facade_requests_total{resource="renew",status="4xx"} 1"#,
             r#"heureka_facade_requests_total{resource="renew",status="2xx"} 0"#,
             r#"heureka_facade_bodies_refused_total{reason="busy"} 1"#,
+            r#"heureka_facade_connections_given_up_total{reason="slow_reader"} 1"#,
             r#"heureka_facade_reads_total{outcome="hit"} 1"#,
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");

@@ -1,16 +1,18 @@
-//! HTTP/1.1 connections: accepted up to a limit, served until the process stops. Called by `Facade::serve`.
+//! HTTP/1.1 connections: accepted up to a limit, served until the process stops or they do not get on. Called by `Facade::serve`.
 
-use crate::facade::Facade;
+use crate::{
+    facade::Facade,
+    progress::{self, Ends, Noting, Progress, Watched},
+};
 use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use service_runtime::{Connection, Listener};
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// How long a request's head may take. It counts from the end of the request before, so it has to be longer than the pause
-/// between two heartbeats, which many clients send over one connection.
-const HEAD_PATIENCE: Duration = Duration::from_secs(100);
+/// How many bytes a connection buffers each way, and how long a request's head may be.
+const BUFFER: usize = 64 << 10;
 
 pub(crate) async fn serve(facade: Arc<Facade>, listener: Listener) {
     let stopping = facade.process.stopping();
@@ -18,18 +20,41 @@ pub(crate) async fn serve(facade: Arc<Facade>, listener: Listener) {
     let slots = Arc::new(Semaphore::new(usize::try_from(facade.max_connections).unwrap_or(Semaphore::MAX_PERMITS)));
     let mut server = http1::Builder::new();
     // Names as the Java server writes them: scripts compare them letter by letter.
-    server.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE).title_case_headers(true);
+    server.max_buf_size(BUFFER).title_case_headers(true);
     tracing::info!(address = %listener.local_address(), "serving HTTP");
-    while let Some(Some((connection, slot))) = stopping.run_until_cancelled(accept(&listener, &slots)).await {
-        // A token of its own: connections would otherwise meet at one lock whenever they are polled.
-        let stopping = stopping.child_token();
-        let one = serve_connection(server.clone(), Arc::clone(&facade), connection, stopping, slot);
-        facade.process.spawn_short("http connection", connections.track_future(one));
+    let mut watched = Watched::default();
+    let mut look = facade.clock.sleep(progress::LOOK);
+    loop {
+        tokio::select! {
+            biased;
+            () = stopping.cancelled() => break,
+            () = &mut look => {
+                watched.look(facade.clock.mono(), &facade.metrics);
+                look = facade.clock.sleep(progress::LOOK);
+            }
+            accepted = accept(&listener, &slots) => {
+                let Some((connection, slot)) = accepted else { break };
+                let progress = Arc::new(Progress::default());
+                let ends = Ends { any: stopping.child_token(), given_up: CancellationToken::new() };
+                watched.add(&progress, &ends, facade.clock.mono());
+                let one = serve_connection(server.clone(), Arc::clone(&facade), connection, progress, ends, slot);
+                facade.process.spawn_short("http connection", connections.track_future(one));
+            }
+        }
     }
     // Closing the socket first: who connects from now on is refused at once, and tries elsewhere.
     drop(listener);
     connections.close();
-    connections.wait().await;
+    loop {
+        tokio::select! {
+            biased;
+            () = connections.wait() => return,
+            () = &mut look => {
+                watched.look(facade.clock.mono(), &facade.metrics);
+                look = facade.clock.sleep(progress::LOOK);
+            }
+        }
+    }
 }
 
 /// The next connection, once there is room for one.
@@ -42,22 +67,29 @@ async fn serve_connection(
     server: http1::Builder,
     facade: Arc<Facade>,
     connection: Connection,
-    stopping: CancellationToken,
+    progress: Arc<Progress>,
+    ends: Ends,
     _slot: OwnedSemaphorePermit,
 ) {
+    let connection = Noting::new(connection, Arc::clone(&progress));
     let service = service_fn(move |request| {
-        let facade = Arc::clone(&facade);
-        async move { Ok::<_, Infallible>(facade.handle(request).await) }
+        let (facade, progress) = (Arc::clone(&facade), Arc::clone(&progress));
+        async move {
+            progress.request();
+            let response = facade.handle(request).await;
+            progress.answer();
+            Ok::<_, Infallible>(response)
+        }
     });
     let mut serving = std::pin::pin!(server.serve_connection(TokioIo::new(connection), service));
-    let end = match stopping.run_until_cancelled(serving.as_mut()).await {
-        Some(end) => end,
+    let end = match ends.any.run_until_cancelled(serving.as_mut()).await {
+        Some(end) => Some(end),
         None => {
             serving.as_mut().graceful_shutdown();
-            serving.await
+            ends.given_up.run_until_cancelled(serving).await
         }
     };
-    if let Err(error) = end {
+    if let Some(Err(error)) = end {
         tracing::debug!(%error, "a connection ended badly");
     }
 }

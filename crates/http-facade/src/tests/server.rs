@@ -1,6 +1,9 @@
 //! The one test over a socket: what only connections can show.
 
-use super::Bench;
+use super::{
+    Bench,
+    fakes::{all, at},
+};
 use registry_proto::registry::{RenewOutcome, RenewResponse};
 use service_runtime::{Connection, Listener};
 use std::sync::Arc;
@@ -22,6 +25,77 @@ impl Client {
         }
         String::from_utf8(head).unwrap().to_ascii_lowercase()
     }
+}
+
+impl Bench {
+    fn given_up(&self, reason: &str) -> bool {
+        let line = format!("heureka_facade_connections_given_up_total{{reason=\"{reason}\"}} 1");
+        self.process.metrics().encode().contains(&line)
+    }
+}
+
+#[tokio::test]
+async fn connections_whose_client_does_not_get_on_make_room_for_others() {
+    let bench = Bench::following(&["--max-connections", "2"]).await;
+    let page: &'static str = "x".repeat(1 << 20).leak();
+    bench.cache.holds(&all(), at(1, 1), &[page; 32]);
+    let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_address().clone();
+    let serving = tokio::spawn(Arc::clone(&bench.facade).serve(listener));
+
+    let mut reader = Client(address.connect().await.unwrap());
+    let mut sender = Client(address.connect().await.unwrap());
+    reader.send("GET /eureka/apps HTTP/1.1\r\nhost: h\r\naccept: application/json\r\n\r\n").await;
+    assert!(reader.head().await.contains("content-length: 33554434"));
+    sender.send("GET /livez HTTP/1.1\r\n").await;
+    let mut third = Client(address.connect().await.unwrap());
+    third.send("GET /livez HTTP/1.1\r\nhost: h\r\n\r\n").await;
+    eventually("both are given up", || {
+        bench.clock.advance(crate::progress::LOOK);
+        bench.given_up("slow_reader") && bench.given_up("slow_request")
+    })
+    .await;
+    assert!(third.head().await.starts_with("http/1.1 200 "));
+    let mut rest = Vec::new();
+    let _ = reader.0.read_to_end(&mut rest).await;
+    assert!(rest.len() < 32 << 20);
+
+    // Not even the end of the process waits for a client that does not read.
+    let mut reader = Client(address.connect().await.unwrap());
+    reader.send("GET /eureka/apps HTTP/1.1\r\nhost: h\r\naccept: application/json\r\n\r\n").await;
+    reader.head().await;
+    let stopping = tokio::spawn({
+        let process = bench.process.clone();
+        async move { process.stop().await }
+    });
+    eventually("the server ends", || {
+        bench.clock.advance(crate::progress::LOOK);
+        serving.is_finished()
+    })
+    .await;
+    stopping.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_body_longer_than_the_limit_is_refused_and_the_connection_goes_on_announced_or_not() {
+    let bench = Bench::following(&["--max-body", "1000"]).await;
+    let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_address().clone();
+    let serving = tokio::spawn(Arc::clone(&bench.facade).serve(listener));
+    let mut client = Client(address.connect().await.unwrap());
+    let post = "POST /eureka/apps/A HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\n";
+    let chunk = format!("3e8\r\n{}\r\n", "x".repeat(1000));
+    client.send(&format!("{post}transfer-encoding: chunked\r\n\r\n{chunk}{chunk}")).await;
+    client.send(&format!("{chunk}0\r\n\r\n")).await;
+    assert!(client.head().await.starts_with("http/1.1 413 "));
+    let put = "PUT /eureka/apps/A/i?lastDirtyTimestamp=x HTTP/1.1\r\nhost: h\r\ncontent-length: 2000\r\n\r\n";
+    client.send(&format!("{put}{}", "x".repeat(2000))).await;
+    assert!(client.head().await.starts_with("http/1.1 400 "));
+    client.send("DELETE /eureka/apps/A/i HTTP/1.1\r\nhost: h\r\n\r\n").await;
+    assert!(client.head().await.starts_with("http/1.1 404 "));
+    drop(client);
+    bench.process.stop().await;
+    serving.await.unwrap();
 }
 
 #[tokio::test]
