@@ -17,6 +17,10 @@ use std::borrow::Cow;
 /// How deep objects, arrays and elements may nest. Real documents have four levels.
 const MAX_DEPTH: usize = 100;
 
+/// How many keys the objects of a document may have together, or elements an XML document. Real documents have some dozens; each takes room before it is known
+/// what for.
+const MAX_ENTRIES: usize = 10_000;
+
 /// Why a body is no registration.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
@@ -26,6 +30,9 @@ pub enum DecodeError {
     /// Objects, arrays or elements in each other beyond all reason.
     #[error("body is nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
+    /// More keys in its objects than anybody means.
+    #[error("body has more than {MAX_ENTRIES} entries")]
+    TooManyEntries,
     /// Not JSON.
     #[error("body is not valid JSON")]
     Syntax(#[source] serde_json::Error),
@@ -123,7 +130,7 @@ pub fn decode_registration(media: MediaType, body: &[u8]) -> Result<Registration
 }
 
 fn decode_json(body: &str) -> Result<RegistrationDraft, DecodeError> {
-    entries::check_depth(body)?;
+    entries::check_shape(body)?;
     let root = Entries::of_document(body)?;
     let [(name, instance)] = root.as_slice() else { return Err(DecodeError::Root) };
     if name != "instance" {

@@ -1,6 +1,6 @@
 //! The entries of a JSON object with their values unread: what tolerance about shapes is built on. Called by `decode` and `fields`.
 
-use super::{DecodeError, MAX_DEPTH};
+use super::{DecodeError, MAX_DEPTH, MAX_ENTRIES};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
@@ -94,16 +94,22 @@ impl<'de> Visitor<'de> for EntriesVisitor {
     }
 }
 
-/// Refuses what nests too deep before anything walks through it. Looks at brackets outside of strings only, so text that is no JSON may pass.
-pub(super) fn check_depth(body: &str) -> Result<(), DecodeError> {
+/// Refuses what nests too deep or has too many entries before anything walks through it or is stored. Looks at brackets and colons
+/// outside of strings only, so text that is no JSON may pass.
+pub(super) fn check_shape(body: &str) -> Result<(), DecodeError> {
     let mut depth = 0_usize;
+    let mut entries = 0_usize;
     let mut bytes = body.bytes();
     while let Some(byte) = bytes.next() {
         match byte {
             b'{' | b'[' => depth += 1,
             b'}' | b']' => depth = depth.saturating_sub(1),
             b'"' => skip_string(&mut bytes),
+            b':' => entries += 1,
             _ => {}
+        }
+        if entries > MAX_ENTRIES {
+            return Err(DecodeError::TooManyEntries);
         }
         if depth > MAX_DEPTH {
             return Err(DecodeError::TooDeep);

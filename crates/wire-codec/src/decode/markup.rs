@@ -1,7 +1,7 @@
 //! XML as a bounded sequence of tags and texts: no document types, hence no entities beyond XML's five, and no deep nesting.
 //! Called by `elements`; the tokens come from quick-xml.
 
-use super::{DecodeError, MAX_DEPTH};
+use super::{DecodeError, MAX_DEPTH, MAX_ENTRIES};
 use crate::xml_names::{is_character, is_name};
 use quick_xml::{
     Reader,
@@ -17,6 +17,8 @@ const MAX_ATTRIBUTES: usize = 64;
 pub(super) struct Markup<'a> {
     reader: Reader<&'a [u8]>,
     depth: usize,
+    /// Elements so far.
+    elements: usize,
 }
 
 /// What comes next.
@@ -54,7 +56,7 @@ impl<'a> Markup<'a> {
         }
         let mut reader = Reader::from_str(document);
         reader.config_mut().expand_empty_elements = true;
-        Ok(Self { reader, depth: 0 })
+        Ok(Self { reader, depth: 0, elements: 0 })
     }
 
     /// The next token.
@@ -65,6 +67,10 @@ impl<'a> Markup<'a> {
                     self.depth += 1;
                     if self.depth > MAX_DEPTH {
                         return Err(DecodeError::TooDeep);
+                    }
+                    self.elements += 1;
+                    if self.elements > MAX_ENTRIES {
+                        return Err(DecodeError::TooManyEntries);
                     }
                     Token::Open(element(tag)?)
                 }

@@ -426,6 +426,16 @@ fn deep_nesting_is_refused_before_anything_follows_it() {
 }
 
 #[test]
+fn a_crowd_of_entries_is_refused_wherever_it_stands() {
+    let many = |count: usize| (0..count).map(|n| format!(r#""k{n}":"v:{{""#)).collect::<Vec<_>>().join(",");
+    assert_eq!(draft(&format!(r#""metadata":{{{}}}"#, many(9_000))).metadata.iter().count(), 9_000);
+    let small = "{\"a\":1},".repeat(6_000);
+    for crowd in [format!(r#""metadata":{{{}}}"#, many(10_000)), many(10_000), format!(r#""x":[{small}{small}0]"#)] {
+        assert!(matches!(decode(&crowd), Err(DecodeError::TooManyEntries)));
+    }
+}
+
+#[test]
 fn rest_16_json_may_come_in_any_unicode_encoding() {
     let text = "{\"instance\":{\"app\":\"\\u00dc\",\"hostName\":\"h\u{1F600}\"}}";
     let body: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();

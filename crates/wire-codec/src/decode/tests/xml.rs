@@ -142,6 +142,14 @@ fn b123_deep_nesting_is_refused_wherever_it_stands() {
 }
 
 #[test]
+fn a_crowd_of_elements_is_refused_wherever_it_stands() {
+    let crowd = "<k>v</k>".repeat(10_000);
+    for body in [format!("<metadata>{crowd}</metadata>"), format!("<x>{crowd}</x>"), crowd] {
+        assert!(matches!(decode_xml(&body), Err(DecodeError::TooManyEntries)));
+    }
+}
+
+#[test]
 fn b123_class_names_are_inert_and_attributes_few() {
     let many = |count| (0..count).map(|n| format!(r#" a{n}="""#)).collect::<String>();
     assert!(decode_xml(&format!("<x class=\"java.lang.ProcessBuilder\"{}/>", many(60))).is_ok());
