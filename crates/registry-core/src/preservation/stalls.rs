@@ -108,7 +108,9 @@ mod tests {
     #[test]
     fn only_the_latest_are_remembered() {
         let mut stalls = Stalls::new(at(0));
-        (1..=1000).for_each(|tick| drop(stalls.tick(at(tick * 2000))));
+        for tick in 1..=1000 {
+            stalls.tick(at(tick * 2000));
+        }
         assert_eq!(stalls.past.len(), REMEMBERED);
         assert_eq!(excused(&stalls, 2_000_000, 0), 64_000);
     }

@@ -152,6 +152,14 @@ impl Case {
         self
     }
 
+    /// As [`Self::advance`], with a tick each second: without them it is time that does not count against leases.
+    fn pass(&self, seconds: u64) -> &Self {
+        for _ in 0..seconds {
+            self.advance(1).registry.tick();
+        }
+        self
+    }
+
     fn stored(&self) -> Record {
         self.registry.get("BILLING", "n1").unwrap()
     }

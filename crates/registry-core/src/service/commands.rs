@@ -46,11 +46,15 @@ pub(super) fn register(registry: &Registry, request: RegisterRequest) -> Result<
         Arc::make_mut(&mut instance).last_dirty = registry.now().unix;
     }
     let position = registry.register(instance, origin);
+    registry.count_replication(origin);
     Ok(RegisterResponse { position: Some(position.into()) })
 }
 
 pub(super) fn cancel(registry: &Registry, request: &CancelRequest) -> CancelResponse {
     let (removed, position) = registry.cancel(&request.app, &request.instance_id);
+    if removed.is_some() {
+        registry.count_replication(request.origin().into());
+    }
     CancelResponse { found: removed.is_some(), position: Some(position.into()) }
 }
 
@@ -58,6 +62,9 @@ pub(super) fn set_status(registry: &Registry, request: &SetStatusRequest) -> Res
     let status = status_in("status", request.status)?.ok_or_else(|| to_status(&ConvertError::Missing("status")))?;
     let last_dirty = request.last_dirty_ms.map(UnixMillis);
     let position = registry.set_status(&request.app, &request.instance_id, status, last_dirty);
+    if position.is_some() {
+        registry.count_replication(request.origin().into());
+    }
     Ok(SetStatusResponse { found: position.is_some(), position: position.map(Into::into) })
 }
 
@@ -65,6 +72,9 @@ pub(super) fn clear_status(registry: &Registry, request: &ClearStatusRequest) ->
     let status = status_in("status", request.status)?.unwrap_or(InstanceStatus::Unknown);
     let last_dirty = request.last_dirty_ms.map(UnixMillis);
     let position = registry.clear_status(&request.app, &request.instance_id, status, last_dirty);
+    if position.is_some() {
+        registry.count_replication(request.origin().into());
+    }
     Ok(ClearStatusResponse { found: position.is_some(), position: position.map(Into::into) })
 }
 

@@ -167,7 +167,7 @@ async fn a_batch_without_end_is_refused_whole() {
 #[tokio::test]
 async fn the_registry_is_cold_for_as_long_as_the_settings_say() {
     let (core, clock, _) = started(&["--cold-start", "90s"]);
-    eventually("the wait has begun", || clock.sleepers() == 1).await;
+    eventually("the wait and the ticks have begun", || clock.sleepers() == 2).await;
     clock.advance(Duration::from_millis(89_999));
     assert_eq!(core.registry.hub().level().warm_since, None);
     clock.advance(Duration::from_millis(1));
@@ -193,4 +193,64 @@ async fn a_watch_through_the_codec_says_the_same_and_ends_when_the_process_stops
     assert_eq!((batch.previous_revision, batch.revision, batch.changes.len()), (1, 2, 1));
     process.stop().await;
     assert!(next().await.is_none());
+}
+
+#[tokio::test]
+async fn statistics_tell_eurekas_figures_protection_and_what_happened_lately() {
+    let (core, clock, _) = started(&[]);
+    let started_ms = clock.unix().0;
+    for id in ["n1", "n2", "n3"] {
+        core.register(registration(instance("BILLING", id))).await.unwrap();
+    }
+    let cancel = CancelRequest { app: "billing".into(), instance_id: "n3".into(), origin: types::Origin::Peer.into() };
+    core.cancel(Request::new(cancel)).await.unwrap();
+    core.renew(Request::new(renewal("n1", None, Origin::Client))).await.unwrap();
+    // Nobody renews for as long as two intervals last, in seconds that the ticks have seen.
+    for _ in 0..91 {
+        clock.advance(Duration::from_secs(1));
+        core.registry.tick();
+    }
+    let mut client = RegistryServiceClient::new(RegistryServiceServer::from_arc(Arc::clone(&core)));
+    let answer = client.get_statistics(registry::GetStatisticsRequest { recent: 2 }).await.unwrap().into_inner();
+    assert_eq!((answer.leases, answer.expected_clients, answer.started_ms), (2, 3, started_ms));
+    assert_eq!((answer.renewals_last_minute, answer.replications_last_minute), (1, 1));
+    assert_eq!((answer.expected_renewals_per_minute, answer.renewals_per_minute_threshold), (4.0, 3));
+    let ids = |recent: Vec<registry::RecentLease>| -> Vec<_> {
+        recent.into_iter().map(|lease| lease.key.unwrap().instance_id).collect()
+    };
+    assert_eq!((ids(answer.registered), ids(answer.cancelled)), (vec!["n3".into(), "n2".into()], vec!["n3".into()]));
+    let preservation = answer.preservation.unwrap();
+    assert_eq!(preservation.reason, "2 of 2 instances have missed two renewals");
+    assert_eq!((preservation.enabled, preservation.protecting, preservation.missing), (true, true, 2));
+    assert_eq!((preservation.since_ms, preservation.until_ms), (started_ms + 61_000, started_ms + 3_661_000));
+}
+
+#[tokio::test]
+async fn leases_are_reported_evicted_and_given_up_through_the_codec() {
+    let (core, clock, process) = started(&[]);
+    for id in ["n1", "n2"] {
+        core.register(registration(instance("BILLING", id))).await.unwrap();
+    }
+    for _ in 0..91 {
+        clock.advance(Duration::from_secs(1));
+        core.registry.tick();
+    }
+    let mut client = RegistryServiceClient::new(RegistryServiceServer::from_arc(Arc::clone(&core)));
+    let mut report =
+        async |extra_ms| client.report_leases(registry::ReportLeasesRequest { extra_ms }).await.unwrap().into_inner();
+    assert_eq!(report(1000).await.expired.len(), 0);
+    let protected = report(0).await;
+    assert_eq!((protected.leases, protected.expired.len(), protected.expiration_enabled), (2, 2, false));
+    let given_up = core.give_up_missing(Request::new(registry::GiveUpMissingRequest {})).await.unwrap();
+    assert_eq!(given_up.into_inner().given_up, 2);
+    core.renew(Request::new(renewal("n2", None, Origin::Client))).await.unwrap();
+    let evict = |leases| Request::new(registry::EvictRequest { leases });
+    let answer = core.evict(evict(protected.expired)).await.unwrap().into_inner();
+    assert_eq!((answer.evicted, answer.position.unwrap().revision), (1, 3));
+    let nobody = registry::ExpiredLease::default();
+    assert_eq!(core.evict(evict(vec![nobody])).await.unwrap_err().code(), Code::InvalidArgument);
+    let metrics = process.metrics().encode();
+    for line in ["evictions_total 1", "leases 1", "eviction_delay_seconds_count 1"] {
+        assert!(metrics.contains(&format!("heureka_registry_{line}\n")), "{line} in {metrics}");
+    }
 }
