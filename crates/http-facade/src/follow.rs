@@ -33,8 +33,9 @@ pub(crate) struct Following {
     pub(crate) sync_interval: Duration,
 }
 
-type Held = Vec<(Key, Option<Position>)>;
-type Call = BoxFuture<'static, Result<Vec<(Held, SubscribeResponse)>, Status>>;
+/// What is subscribed to, and where it is held.
+type Subscribed = Vec<(Key, Option<Position>)>;
+type Call = BoxFuture<'static, Result<Vec<(Subscribed, SubscribeResponse)>, Status>>;
 
 /// Follows until the process stops. Where a stream breaks everything that is held stays, and another one is opened.
 pub(crate) async fn run(tier: Arc<Tier>, following: Following, ready: ReadyFlag, stopping: CancellationToken) {
@@ -68,7 +69,7 @@ async fn one_stream(tier: &Arc<Tier>, following: Following, ready: &ReadyFlag, b
     tier.session.store(Some(Arc::clone(&session)));
 
     let mut applying = Applying::new(Arc::clone(tier), follower, following.mode);
-    let mut sync = Sync { tier, session: &session, everything: true, anew: HashSet::new(), call: None };
+    let mut sync = Sync { tier, session: &session, everything: true, anew: HashSet::new(), call: None, failing: false };
     let mut tick = next_sync(tier, following.sync_interval);
     loop {
         sync.start(&applying);
@@ -76,6 +77,8 @@ async fn one_stream(tier: &Arc<Tier>, following: Following, ready: &ReadyFlag, b
             biased;
             answer = sync.answer() => match answer {
                 Ok(answers) => {
+                    // A pause between two calls ends without answers.
+                    sync.failing &= answers.is_empty();
                     for (list, response) in answers {
                         applying.subscribed(&list, &response);
                     }
@@ -83,7 +86,12 @@ async fn one_stream(tier: &Arc<Tier>, following: Following, ready: &ReadyFlag, b
                 // Tier 2 does not know this stream: whatever comes out of it, it is not ours.
                 Err(status) if status.code() == Code::NotFound => return status,
                 Err(status) => {
-                    tracing::warn!(code = ?status.code(), reason = status.message(), "a subscription failed");
+                    // Where tier 2 has gone the stream says so presently, and is what is logged.
+                    if std::mem::replace(&mut sync.failing, true) {
+                        tracing::debug!(code = ?status.code(), reason = status.message(), "a subscription failed again");
+                    } else {
+                        tracing::info!(code = ?status.code(), reason = status.message(), "a subscription failed");
+                    }
                     sync.repeat_after(RETRY);
                 }
             },
@@ -122,6 +130,8 @@ struct Sync<'a> {
     /// What is to be asked for without a held position.
     anew: HashSet<Key>,
     call: Option<Call>,
+    /// Whether the last one failed.
+    failing: bool,
 }
 
 impl Sync<'_> {
@@ -130,7 +140,7 @@ impl Sync<'_> {
         if self.call.is_some() || (!self.everything && self.anew.is_empty()) {
             return;
         }
-        let mut list: Held = self.anew.drain().map(|key| (key, None)).collect();
+        let mut list: Subscribed = self.anew.drain().map(|key| (key, None)).collect();
         if std::mem::take(&mut self.everything) {
             list = applying.held();
         }
@@ -163,7 +173,7 @@ impl Sync<'_> {
     }
 
     /// The answer to the call under way; never resolves without one.
-    async fn answer(&mut self) -> Result<Vec<(Held, SubscribeResponse)>, Status> {
+    async fn answer(&mut self) -> Result<Vec<(Subscribed, SubscribeResponse)>, Status> {
         match &mut self.call {
             Some(call) => {
                 let answer = call.await;

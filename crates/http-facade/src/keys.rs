@@ -1,4 +1,4 @@
-//! Which payload in which form: what the read-only tier keeps its pages under. Used by `read_only`, `follow` and `fill`.
+//! Which payload in which form: what the read-only tier keeps its pages under. Used by `read_only`, `follow` and `misses`.
 
 use registry_model::AppName;
 use registry_proto::cache::{PayloadForm, PayloadKey, PayloadScope};
