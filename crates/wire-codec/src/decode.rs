@@ -1,6 +1,7 @@
 //! From a client's document to a registration draft: lenient about what clients really send, strict about what cannot be meant.
-//! Called by http-facade for `POST apps/{app}`; follows registry-model's `RegistrationDraft`.
+//! Called by http-facade for `POST apps/{app}` and `POST peerreplication/batch`; follows registry-model's `RegistrationDraft`.
 
+mod batch;
 mod elements;
 mod entries;
 mod fields;
@@ -9,6 +10,7 @@ mod scalar;
 mod unicode;
 
 use crate::MediaType;
+pub use batch::{BatchAction, BatchItem, MAX_BATCH_ITEMS, decode_batch};
 use entries::Entries;
 use fields::Sheet;
 use registry_model::{Classify, ErrorClass, RegistrationDraft};
@@ -17,11 +19,11 @@ use std::borrow::Cow;
 /// How deep objects, arrays and elements may nest. Real documents have four levels.
 const MAX_DEPTH: usize = 100;
 
-/// How many keys the objects of a document may have together, or elements an XML document. Real documents have some dozens; each takes room before it is known
-/// what for.
+/// How many keys the objects of a document may have together, or elements an XML document. Real documents have some dozens; each
+/// takes room before it is known what for.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Why a body is no registration.
+/// Why a body is no registration, or no batch.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     /// Neither UTF-8 nor UTF-16 nor UTF-32.
@@ -63,6 +65,21 @@ pub enum DecodeError {
     /// JSON of another shape than `{"instance":{...}}`.
     #[error("body lacks the outer key \"instance\", or has another beside it")]
     Root,
+    /// A batch in a language that no server sends them in.
+    #[error("batches are JSON")]
+    BatchInXml,
+    /// No list of what a batch wants done.
+    #[error("body lacks the key \"replicationList\", or it holds no list")]
+    NoReplicationList,
+    /// More than one batch may want done.
+    #[error("batch has more than {MAX_BATCH_ITEMS} items")]
+    TooManyItems,
+    /// An action that Eureka does not know.
+    #[error("item has the unknown action {name:?}")]
+    UnknownAction {
+        /// The action as it was sent.
+        name: Box<str>,
+    },
     /// Another shape where an object belongs.
     #[error("{field} is not an object")]
     NotAnObject {

@@ -1,4 +1,4 @@
-//! JSON, full and compact, written byte by byte in Eureka's field order. Called by `document`.
+//! JSON, full and compact, written byte by byte in Eureka's field order. Called by `document`, `batch_answer` and `status_info`.
 
 use crate::document::{Document, Place};
 use crate::form::Detail;
@@ -186,7 +186,7 @@ fn lease(out: &mut Vec<u8>, terms: LeaseTerms, times: &LeaseTimes) {
     out.push(b'}');
 }
 
-fn pairs<'a>(out: &mut Vec<u8>, pairs: impl Iterator<Item = (&'a str, &'a str)>) {
+pub(crate) fn pairs<'a>(out: &mut Vec<u8>, pairs: impl Iterator<Item = (&'a str, &'a str)>) {
     let mut place = Place::First;
     for (key, value) in pairs {
         separate(out, place);
@@ -196,7 +196,7 @@ fn pairs<'a>(out: &mut Vec<u8>, pairs: impl Iterator<Item = (&'a str, &'a str)>)
     }
 }
 
-fn raw(out: &mut Vec<u8>, literal: &str) {
+pub(crate) fn raw(out: &mut Vec<u8>, literal: &str) {
     out.extend_from_slice(literal.as_bytes());
 }
 

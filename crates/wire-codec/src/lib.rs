@@ -1,6 +1,7 @@
 //! Eureka's REST documents: decoding, encoding, negotiation, paged payloads. Pure functions of bytes, without I/O or async.
 //! Called by cache-sync (pages), http-facade (negotiation, decoding, single instances); follows registry-model. Map: docs/ARCHITECTURE.md.
 
+mod batch_answer;
 mod decode;
 mod document;
 mod form;
@@ -9,12 +10,15 @@ mod negotiate;
 mod pages;
 #[cfg(test)]
 mod samples;
+mod status_info;
 mod writer;
 mod xml_names;
 mod xml_output;
 
-pub use decode::{DecodeError, decode_registration};
+pub use batch_answer::BatchAnswer;
+pub use decode::{BatchAction, BatchItem, DecodeError, MAX_BATCH_ITEMS, decode_batch, decode_registration};
 pub use document::{Document, Extent, Nesting, Place, Run, encode_head, encode_instance, encode_page, encode_tail};
 pub use form::{ApiVersion, Detail, Form, MediaType, PerForm};
-pub use negotiate::{Unsupported, accepts_gzip, body_type, negotiate};
+pub use negotiate::{Unsupported, accepts_gzip, accepts_json, body_type, negotiate};
 pub use pages::{BadSplice, CorruptPage, Page, PageSplice, Payload};
+pub use status_info::{StatusInfo, encode_overrides, encode_status_info};

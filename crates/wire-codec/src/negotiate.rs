@@ -71,6 +71,13 @@ pub fn negotiate(accept: Option<&str>) -> Option<MediaType> {
     best.map(|offer| offer.media)
 }
 
+/// Whether a document that exists in JSON only is acceptable.
+pub fn accepts_json(accept: Option<&str>) -> bool {
+    let accept = accept.map(str::trim).filter(|accept| !accept.is_empty());
+    let offer = accept.map(|accept| offer(accept, MediaType::Json));
+    offer.is_none_or(|offer| offer.is_some_and(|offer| offer.weight > Weight::NONE))
+}
+
 /// What the most exact range that covers a language says about it.
 fn offer(accept: &str, media: MediaType) -> Option<Offer> {
     let mut found: Option<Offer> = None;
@@ -243,5 +250,14 @@ mod tests {
         for (accept_encoding, accepted) in table {
             assert_eq!(accepts_gzip(accept_encoding), accepted, "{accept_encoding:?}");
         }
+    }
+
+    #[test]
+    fn rest_143_what_exists_in_json_only_is_refused_to_those_who_take_none() {
+        let taken =
+            [None, Some(""), Some("*/*"), Some("application/json"), Some("application/xml, application/json;q=0.1")];
+        assert!(taken.into_iter().all(accepts_json));
+        let refused = ["application/xml", "text/html", "application/json;q=0", "application/json;q=0, */*"];
+        assert!(!refused.into_iter().any(|accept| accepts_json(Some(accept))));
     }
 }

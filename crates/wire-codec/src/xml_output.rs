@@ -1,4 +1,4 @@
-//! XML in Eureka's element order: full, pretty-printed with two spaces, and compact, on one line. Called by `document`.
+//! XML in Eureka's element order: full, pretty-printed with two spaces, and compact, on one line. Called by `document` and `status_info`.
 
 use crate::document::{Document, Nesting};
 use crate::form::{Detail, XmlStyle};
@@ -8,7 +8,7 @@ use registry_model::{AppName, DataCenterInfo, InstanceStatus, LeaseTerms, LeaseT
 
 /// Where an element stands.
 #[derive(Clone, Copy)]
-enum Depth {
+pub(crate) enum Depth {
     /// On a line of its own, as many levels below the root.
     Line(usize),
     /// Right behind what is before it.
@@ -17,14 +17,14 @@ enum Depth {
 
 impl Depth {
     /// The root's.
-    const fn of(style: XmlStyle) -> Self {
+    pub(crate) const fn of(style: XmlStyle) -> Self {
         match style {
             XmlStyle::Full | XmlStyle::FullV1 => Self::Line(0),
             XmlStyle::Compact => Self::Inline,
         }
     }
 
-    const fn deeper(self) -> Self {
+    pub(crate) const fn deeper(self) -> Self {
         match self {
             Self::Line(depth) => Self::Line(depth + 1),
             Self::Inline => Self::Inline,
@@ -101,7 +101,8 @@ pub(crate) fn instance(out: &mut Vec<u8>, nesting: Nesting, record: &Record, sty
     close(out, depth, "instance");
 }
 
-fn fields(out: &mut Vec<u8>, depth: Depth, record: &Record, style: XmlStyle) {
+/// The children of an instance's element.
+pub(crate) fn fields(out: &mut Vec<u8>, depth: Depth, record: &Record, style: XmlStyle) {
     match style {
         XmlStyle::Full => full_fields(out, depth, record, record.instance.status),
         XmlStyle::FullV1 => full_fields(out, depth, record, status_in_v1(record.instance.status)),
@@ -225,7 +226,7 @@ fn pairs<'a>(out: &mut Vec<u8>, depth: Depth, pairs: impl Iterator<Item = (&'a s
     close(out, depth, "metadata");
 }
 
-fn raw(out: &mut Vec<u8>, literal: &str) {
+pub(crate) fn raw(out: &mut Vec<u8>, literal: &str) {
     out.extend_from_slice(literal.as_bytes());
 }
 
@@ -250,17 +251,17 @@ fn end(out: &mut Vec<u8>, name: &str) {
     raw(out, ">");
 }
 
-fn open(out: &mut Vec<u8>, depth: Depth, name: &str) {
+pub(crate) fn open(out: &mut Vec<u8>, depth: Depth, name: &str) {
     begin(out, depth, name);
 }
 
-fn close(out: &mut Vec<u8>, depth: Depth, name: &str) {
+pub(crate) fn close(out: &mut Vec<u8>, depth: Depth, name: &str) {
     indent(out, depth);
     end(out, name);
 }
 
 /// An element whose text is known to need no escapes.
-fn literal(out: &mut Vec<u8>, depth: Depth, name: &str, value: &str) {
+pub(crate) fn literal(out: &mut Vec<u8>, depth: Depth, name: &str, value: &str) {
     begin(out, depth, name);
     raw(out, value);
     end(out, name);
@@ -272,7 +273,7 @@ fn number(out: &mut Vec<u8>, depth: Depth, name: &str, value: impl itoa::Integer
     end(out, name);
 }
 
-fn text(out: &mut Vec<u8>, depth: Depth, name: &str, value: &str) {
+pub(crate) fn text(out: &mut Vec<u8>, depth: Depth, name: &str, value: &str) {
     begin(out, depth, name);
     content(out, value);
     end(out, name);

@@ -1,4 +1,4 @@
-//! The entries of a JSON object with their values unread: what tolerance about shapes is built on. Called by `decode` and `fields`.
+//! The entries of a JSON object with their values unread: what tolerance about shapes is built on. Called by `decode`, `fields` and `batch`.
 
 use super::{DecodeError, MAX_DEPTH, MAX_ENTRIES};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -44,7 +44,7 @@ impl<'a> Entries<'a> {
 }
 
 /// A key that borrows from the document where it can.
-struct Key<'a>(Cow<'a, str>);
+pub(super) struct Key<'a>(pub(super) Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

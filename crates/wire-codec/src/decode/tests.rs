@@ -4,6 +4,7 @@ use super::*;
 use registry_model::{DataCenterDraft, DataCenterName, InstanceStatus, LeaseTerms, Metadata, Port, UnixMillis};
 
 mod arbitrary;
+mod batch;
 mod clients;
 mod xml;
 
