@@ -21,6 +21,12 @@ pub struct Config {
     /// How many bytes the body of a request may have.
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = units::byte_size)]
     pub max_body: usize,
+    /// How many bytes the body of another server's batch may have.
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = units::byte_size)]
+    pub max_batch_body: usize,
+    /// The name of the environment that the status page shows.
+    #[arg(long, value_name = "TEXT", default_value = "test")]
+    pub environment: String,
     /// How many connections are served at a time; more wait to be accepted.
     #[arg(long, value_name = "COUNT", default_value = "20000", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_connections: u32,
@@ -66,6 +72,7 @@ mod tests {
         assert!(defaults.cache_push);
         assert_eq!(defaults.response_cache_update_interval, Duration::from_secs(30));
         assert_eq!((defaults.max_body, defaults.max_connections), (1 << 20, 20_000));
+        assert_eq!((defaults.max_batch_body, defaults.environment.as_str()), (16 << 20, "test"));
         assert!(!facade(&["--cache-push", "false"]).unwrap().cache_push);
         for bad in [["--response-cache-update-interval", "0"], ["--max-connections", "0"], ["--max-body", "x"]] {
             assert!(facade(&bad).is_err(), "{bad:?}");

@@ -16,6 +16,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{Request, Response};
+use registry_model::Mono;
 use registry_proto::{Registry, cache::FollowMode};
 use service_runtime::{Listener, ProcessHandle, SharedClock};
 use std::{fmt, sync::Arc};
@@ -32,6 +33,10 @@ pub struct Facade {
     pub(crate) clock: SharedClock,
     pub(crate) process: ProcessHandle,
     pub(crate) bodies: Bodies,
+    /// Room for the bodies of batches, which are longer.
+    pub(crate) batch_bodies: Bodies,
+    pub(crate) environment: String,
+    pub(crate) started: Mono,
     pub(crate) max_connections: u32,
 }
 
@@ -75,6 +80,9 @@ impl Facade {
             clock: process.clock(),
             process: process.clone(),
             bodies: Bodies::new(config.max_body, process.clock()),
+            batch_bodies: Bodies::new(config.max_batch_body, process.clock()),
+            environment: config.environment.clone(),
+            started: process.clock().mono(),
             max_connections: config.max_connections,
         })
     }

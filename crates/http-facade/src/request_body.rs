@@ -1,5 +1,5 @@
 //! Request bodies: read up to a limit each and a budget for all, or read and thrown away. Owned by `facade`, called by
-//! `routes::instances`.
+//! `request_document` and `routes`.
 
 use bytes::{Bytes, BytesMut};
 use flate2::read::MultiGzDecoder;
@@ -28,6 +28,9 @@ const LINGER: u64 = 8;
 
 /// How many times the limit a compressed body may have when decompressed.
 const INFLATED: usize = 10;
+
+/// But no more than this, unless the limit itself is larger.
+const INFLATED_BYTES: usize = 16 << 20;
 
 /// Why there is no body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -189,9 +192,9 @@ impl Bodies {
     }
 }
 
-/// The bytes of a gzip body, never more than ten times the limit.
+/// The bytes of a gzip body, never more than ten times the limit, and of large limits less.
 pub(crate) fn gunzip(compressed: &[u8], limit: usize) -> Result<Vec<u8>, Refused> {
-    let most = limit.saturating_mul(INFLATED);
+    let most = limit.saturating_mul(INFLATED).min(limit.max(INFLATED_BYTES));
     let mut plain = Vec::new();
     let mut decoder = MultiGzDecoder::new(compressed).take((most as u64).saturating_add(1));
     decoder.read_to_end(&mut plain).map_err(|_| Refused::Broken)?;

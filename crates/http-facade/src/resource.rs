@@ -20,6 +20,28 @@ pub(crate) enum Resource<'a> {
         /// The instance's id.
         id: Cow<'a, str>,
     },
+    /// The status of an instance, and its override.
+    InstanceStatus(Cow<'a, str>, Cow<'a, str>),
+    /// The same under another name.
+    LeaseStatus(Cow<'a, str>, Cow<'a, str>),
+    /// The metadata of an instance.
+    Metadata(Cow<'a, str>, Cow<'a, str>),
+    /// An instance of whichever application.
+    ById(Cow<'a, str>),
+    /// The status of an auto-scaling group.
+    AutoScalingGroup,
+    /// The status of this server.
+    ServerStatus,
+    /// What is below has content, this itself has none.
+    ServerInfo,
+    /// All overrides of statuses.
+    Overrides,
+    /// The health of this server, as Netflix's server says it.
+    Healthcheck,
+    /// The same, as Spring's server says it.
+    ActuatorHealth,
+    /// What another server has collected.
+    PeerBatch,
     /// `/metrics`, `/livez` or `/readyz`.
     Operations,
     /// Nothing that exists here.
@@ -38,25 +60,52 @@ impl<'a> Resource<'a> {
             return Ok(Self::Operations);
         }
         let mut segments = segments(path);
-        if segments.next() != Some("eureka") {
-            return Ok(Self::Nothing);
+        match segments.next() {
+            Some("eureka") => {}
+            Some("actuator") => return Ok(Self::of_actuator(segments)),
+            Some(_) | None => return Ok(Self::Nothing),
         }
         let first = match segments.next() {
             Some(version) if is_version(version) => segments.next(),
             first => first,
         };
-        if first != Some("apps") {
-            return Ok(Self::Nothing);
+        if first == Some("apps") { Self::of_apps(segments) } else { Self::beside_apps(first, segments) }
+    }
+
+    fn of_actuator(mut segments: impl Iterator<Item = &'a str>) -> Self {
+        match (segments.next(), segments.next()) {
+            (Some("health"), None) => Self::ActuatorHealth,
+            (Some(_), _) | (None, _) => Self::Nothing,
         }
-        match (segments.next(), segments.next(), segments.next()) {
-            (None, ..) => Ok(Self::Apps),
-            (Some(app), None, _) => Ok(match decode_path(app)? {
-                app if app == "delta" => Self::Delta,
-                app => Self::App(app),
-            }),
-            (Some(app), Some(id), None) => Ok(Self::Instance { app: decode_path(app)?, id: decode_path(id)? }),
-            (Some(_), Some(_), Some(_)) => Ok(Self::Nothing),
-        }
+    }
+
+    /// What is below `apps`.
+    fn of_apps(mut segments: impl Iterator<Item = &'a str>) -> Result<Self, BrokenEncoding> {
+        let (Some(app), id) = (segments.next(), segments.next()) else { return Ok(Self::Apps) };
+        let app = decode_path(app)?;
+        let Some(id) = id else { return Ok(if app == "delta" { Self::Delta } else { Self::App(app) }) };
+        let id = decode_path(id)?;
+        Ok(match (segments.next(), segments.next()) {
+            (None, _) => Self::Instance { app, id },
+            (Some("status"), None) => Self::InstanceStatus(app, id),
+            (Some("metadata"), None) => Self::Metadata(app, id),
+            (Some("leaseStatus"), None) => Self::LeaseStatus(app, id),
+            (Some(_), _) => Self::Nothing,
+        })
+    }
+
+    /// What is named by its first segments without a version.
+    fn beside_apps(first: Option<&str>, mut segments: impl Iterator<Item = &'a str>) -> Result<Self, BrokenEncoding> {
+        Ok(match (first, segments.next(), segments.next(), segments.next()) {
+            (Some("instances"), Some(id), None, _) => Self::ById(decode_path(id)?),
+            (Some("asg"), Some(_), Some("status"), None) => Self::AutoScalingGroup,
+            (Some("status"), None, ..) => Self::ServerStatus,
+            (Some("serverinfo"), None, ..) => Self::ServerInfo,
+            (Some("serverinfo"), Some("statusoverrides"), None, _) => Self::Overrides,
+            (Some("healthcheck"), None, ..) => Self::Healthcheck,
+            (Some("peerreplication"), Some("batch"), None, _) => Self::PeerBatch,
+            _ => Self::Nothing,
+        })
     }
 }
 
@@ -122,6 +171,15 @@ pub(crate) fn query_value<'a>(query: Option<&'a str>, name: &str) -> Result<Opti
         }
     }
     Ok(None)
+}
+
+/// All parameters of a query, form-decoded, in their order. Those without a name say nothing.
+pub(crate) fn query_pairs<'a>(
+    query: Option<&'a str>,
+) -> impl Iterator<Item = Result<(Cow<'a, str>, Cow<'a, str>), BrokenEncoding>> {
+    let pairs = query.unwrap_or_default().split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let named = pairs.filter(|(key, _)| !key.is_empty());
+    named.map(|(key, value)| Ok((decode_form(key)?, decode_form(value)?)))
 }
 
 #[cfg(test)]

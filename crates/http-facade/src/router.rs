@@ -7,10 +7,14 @@ use crate::{
     metrics::Subject,
     resource::{self, Resource},
     respond::{self, Extent},
-    routes::{apps, instances, operations},
+    routes::{
+        apps, instances, metadata, operations, peer_batch, server_info,
+        status::{self, Spelling},
+    },
 };
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header::ACCEPT, request::Parts};
+use std::borrow::Cow;
 use wire_codec::{Detail, Form, MediaType};
 
 const EUREKA_ACCEPT: &str = "x-eureka-accept";
@@ -25,6 +29,16 @@ enum Route<'a> {
     Instance(&'a str, &'a str, Extent),
     Renew(&'a str, &'a str),
     Cancel(&'a str, &'a str),
+    SetStatus(&'a str, &'a str, Spelling),
+    ClearStatus(&'a str, &'a str),
+    AddMetadata(&'a str, &'a str),
+    ById(&'a str, Extent),
+    AutoScalingGroup,
+    ServerStatus(Extent),
+    Overrides(Extent),
+    Healthcheck(Extent),
+    ActuatorHealth(Extent),
+    PeerBatch,
     Operations(Extent),
     /// OPTIONS: the methods that there are.
     Methods(&'static str),
@@ -60,7 +74,19 @@ impl Verb {
 /// What the `Allow` header says.
 const fn methods(resource: &Resource<'_>) -> &'static str {
     match resource {
-        Resource::Apps | Resource::Delta | Resource::Operations | Resource::Nothing => "HEAD,GET,OPTIONS",
+        Resource::Apps
+        | Resource::Delta
+        | Resource::ById(_)
+        | Resource::ServerStatus
+        | Resource::Overrides
+        | Resource::Healthcheck
+        | Resource::ActuatorHealth
+        | Resource::Operations
+        | Resource::Nothing => "HEAD,GET,OPTIONS",
+        Resource::InstanceStatus(..) => "PUT,DELETE,OPTIONS",
+        Resource::LeaseStatus(..) | Resource::Metadata(..) | Resource::AutoScalingGroup => "PUT,OPTIONS",
+        Resource::PeerBatch => "POST,OPTIONS",
+        Resource::ServerInfo => "OPTIONS",
         Resource::App(_) => "HEAD,GET,POST,OPTIONS",
         Resource::Instance { .. } => "HEAD,GET,PUT,DELETE,OPTIONS",
     }
@@ -77,9 +103,22 @@ impl<'a> Route<'a> {
             (Resource::App(app), Verb::Read(extent)) => Self::App(app, extent),
             (Resource::App(app), Verb::Post) => Self::Register(app),
             (Resource::Operations, Verb::Read(extent)) => Self::Operations(extent),
+            (Resource::InstanceStatus(app, id), Verb::Put) => Self::SetStatus(app, id, Spelling::Eureka),
+            (Resource::InstanceStatus(app, id), Verb::Delete) => Self::ClearStatus(app, id),
+            (Resource::LeaseStatus(app, id), Verb::Put) => Self::SetStatus(app, id, Spelling::LeaseStatus),
+            (Resource::Metadata(app, id), Verb::Put) => Self::AddMetadata(app, id),
+            (Resource::ById(id), Verb::Read(extent)) => Self::ById(id, extent),
+            (Resource::AutoScalingGroup, Verb::Put) => Self::AutoScalingGroup,
+            (Resource::ServerStatus, Verb::Read(extent)) => Self::ServerStatus(extent),
+            (Resource::Overrides, Verb::Read(extent)) => Self::Overrides(extent),
+            (Resource::Healthcheck, Verb::Read(extent)) => Self::Healthcheck(extent),
+            (Resource::ActuatorHealth, Verb::Read(extent)) => Self::ActuatorHealth(extent),
+            (Resource::PeerBatch, Verb::Post) => Self::PeerBatch,
             (Resource::Nothing, _) => Self::NoSuchResource,
             (resource, Verb::Options) => Self::Methods(methods(resource)),
-            (resource, Verb::Post | Verb::Put | Verb::Delete | Verb::Other) => Self::NoSuchMethod(methods(resource)),
+            (resource, Verb::Read(_) | Verb::Post | Verb::Put | Verb::Delete | Verb::Other) => {
+                Self::NoSuchMethod(methods(resource))
+            }
         }
     }
 
@@ -89,11 +128,17 @@ impl<'a> Route<'a> {
             Self::Delta(_) => Subject::Delta,
             Self::App(..) => Subject::App,
             Self::Register(_) => Subject::Register,
-            Self::Instance(..) => Subject::Instance,
+            Self::Instance(..) | Self::ById(..) => Subject::Instance,
             Self::Renew(..) => Subject::Renew,
             Self::Cancel(..) => Subject::Cancel,
+            Self::SetStatus(..) | Self::ClearStatus(..) => Subject::Status,
+            Self::AddMetadata(..) => Subject::Metadata,
+            Self::PeerBatch => Subject::PeerBatch,
+            Self::ServerStatus(_) | Self::Overrides(_) | Self::Healthcheck(_) | Self::ActuatorHealth(_) => {
+                Subject::ServerInfo
+            }
             Self::Operations(_) => Subject::Operations,
-            Self::Methods(_) | Self::NoSuchMethod(_) | Self::NoSuchResource => Subject::Other,
+            Self::AutoScalingGroup | Self::Methods(_) | Self::NoSuchMethod(_) | Self::NoSuchResource => Subject::Other,
         }
     }
 }
@@ -129,7 +174,12 @@ where
         (Route::NoSuchMethod(methods), _) => respond::allow(StatusCode::METHOD_NOT_ALLOWED, methods),
         (Route::Methods(methods), _) => respond::allow(StatusCode::NO_CONTENT, methods),
         (Route::Operations(extent), _) => respond::cut(operations::answer(&facade.process, head.uri.path()), extent),
-        (_, None) => respond::empty(StatusCode::NOT_ACCEPTABLE),
+        (Route::Healthcheck(extent), _) => respond::cut(server_info::healthcheck(facade), extent),
+        (Route::ActuatorHealth(extent), _) => respond::cut(server_info::actuator_health(facade), extent),
+        (Route::Overrides(extent), _) if takes_json(headers) => {
+            respond::cut(Box::pin(server_info::overrides(facade)).await, extent)
+        }
+        (Route::Overrides(_), _) | (_, None) => respond::empty(StatusCode::NOT_ACCEPTABLE),
         (Route::Renew(app, id), Some(form)) => instances::renew(facade, app, id, head, form, body).await,
         (Route::Apps(extent), Some(form)) => apps::cached(facade, Scope::All, list_form(form), headers, extent).await,
         (Route::Delta(extent), Some(form)) => {
@@ -142,6 +192,21 @@ where
             respond::cut(Box::pin(instances::read(facade, app, id, form)).await, extent)
         }
         (Route::Cancel(app, id), Some(_)) => Box::pin(instances::cancel(facade, app, id, headers)).await,
+        (Route::SetStatus(app, id, spelling), Some(_)) => {
+            Box::pin(status::set(facade, app, id, spelling, head, body)).await
+        }
+        (Route::ClearStatus(app, id), Some(_)) => Box::pin(status::clear(facade, app, id, head)).await,
+        (Route::AddMetadata(app, id), Some(_)) => Box::pin(metadata::add(facade, app, id, head, body)).await,
+        (Route::ById(id, extent), Some(form)) => {
+            let read = instances::read(facade, instances::ANY_APPLICATION, id, form);
+            respond::cut(Box::pin(read).await, extent)
+        }
+        (Route::ServerStatus(extent), Some(form)) => {
+            respond::cut(Box::pin(server_info::report(facade, form)).await, extent)
+        }
+        // Only a server that runs on AWS knows such groups.
+        (Route::AutoScalingGroup, Some(_)) => respond::empty(StatusCode::BAD_REQUEST),
+        (Route::PeerBatch, Some(_)) => Box::pin(peer_batch::run(facade, headers, body)).await,
     }
 }
 
@@ -155,16 +220,21 @@ fn detail(headers: &HeaderMap) -> Detail {
 
 /// The language that the client takes; `None` if there is none.
 fn negotiated(headers: &HeaderMap) -> Option<MediaType> {
+    wire_codec::negotiate(accept(headers).as_deref())
+}
+
+fn takes_json(headers: &HeaderMap) -> bool {
+    wire_codec::accepts_json(accept(headers).as_deref())
+}
+
+/// What the client takes. Several lines mean the same as one that joins them.
+fn accept(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let mut lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
-    let first = lines.next();
-    match lines.next() {
-        None => wire_codec::negotiate(first),
-        // Several lines mean the same as one that joins them.
-        Some(second) => {
-            let all: Vec<&str> = first.into_iter().chain([second]).chain(lines).collect();
-            wire_codec::negotiate(Some(&all.join(",")))
-        }
-    }
+    let first = lines.next()?;
+    Some(match lines.next() {
+        None => Cow::Borrowed(first),
+        Some(second) => Cow::Owned([first, second].into_iter().chain(lines).collect::<Vec<_>>().join(",")),
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! The facade driven without sockets: a real one between a fake cache and a fake registry, on a manual clock.
 
+mod commands;
 pub(crate) mod fakes;
+mod peer_batch;
 mod reads;
 mod server;
+mod server_info;
 mod writes;
 
 use crate::{Config, Facade, Settings, Upstream, body::Body};

@@ -68,6 +68,25 @@ fn rest_81_b27_every_route_exists_with_and_without_version() {
             ("apps/delta", Resource::Delta),
             ("apps/orders", app("orders")),
             ("apps/orders/i1", instance("orders", "i1")),
+            ("apps/orders/status", instance("orders", "status")),
+            ("apps/orders/i1/status", Resource::InstanceStatus("orders".into(), "i1".into())),
+            ("apps/orders/i1/leaseStatus/", Resource::LeaseStatus("orders".into(), "i1".into())),
+            ("apps/orders/i1/metadata", Resource::Metadata("orders".into(), "i1".into())),
+            ("instances/i%2F1", Resource::ById("i/1".into())),
+            ("asg/group/status", Resource::AutoScalingGroup),
+            ("status", Resource::ServerStatus),
+            ("serverinfo", Resource::ServerInfo),
+            ("serverinfo/statusoverrides", Resource::Overrides),
+            ("healthcheck", Resource::Healthcheck),
+            ("peerreplication/batch/", Resource::PeerBatch),
+            ("apps/orders/i1/status/x", Resource::Nothing),
+            ("apps/orders/i1/Status", Resource::Nothing),
+            ("instances", Resource::Nothing),
+            ("instances/i1/status", Resource::Nothing),
+            ("asg/group", Resource::Nothing),
+            ("status/x", Resource::Nothing),
+            ("serverinfo/x", Resource::Nothing),
+            ("peerreplication", Resource::Nothing),
         ] {
             assert_eq!(Resource::of(&format!("{base}/{rest}")), Ok(expected), "{base}/{rest}");
         }
@@ -91,6 +110,7 @@ fn what_is_no_resource_is_nothing() {
     }
     check([("/eureka/apps/a/b/c", Resource::Nothing), ("/Eureka/apps", Resource::Nothing)]);
     check([("/metrics", Resource::Operations), ("/readyz", Resource::Operations), ("/metrics/x", Resource::Nothing)]);
+    check([("/actuator/health", Resource::ActuatorHealth), ("/actuator", Resource::Nothing)]);
 }
 
 #[test]
@@ -142,6 +162,7 @@ proptest! {
     fn no_path_or_query_panics(path in ".{0,60}", query in ".{0,60}") {
         let _ = Resource::of(&path);
         let _ = query_value(Some(&query), "ts");
+        let _ = query_pairs(Some(&query)).count();
     }
 }
 

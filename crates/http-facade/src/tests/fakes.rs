@@ -225,11 +225,20 @@ pub(crate) struct FakeRegistry {
     pub(crate) registered: Mutex<Vec<RegisterRequest>>,
     pub(crate) renewed: Mutex<Vec<RenewRequest>>,
     pub(crate) cancelled: Mutex<Vec<CancelRequest>>,
+    pub(crate) looked_up: Mutex<Vec<GetInstanceRequest>>,
+    pub(crate) statuses: Mutex<Vec<registry::SetStatusRequest>>,
+    pub(crate) cleared: Mutex<Vec<registry::ClearStatusRequest>>,
+    pub(crate) added: Mutex<Vec<registry::AddMetadataRequest>>,
     pub(crate) batches: Mutex<Vec<usize>>,
     pub(crate) register: Answers<RegisterResponse>,
     pub(crate) renew: Answers<RenewResponse>,
     pub(crate) cancel: Answers<CancelResponse>,
     pub(crate) instance: Answers<GetInstanceResponse>,
+    pub(crate) set_status: Answers<registry::SetStatusResponse>,
+    pub(crate) clear_status: Answers<registry::ClearStatusResponse>,
+    pub(crate) add_metadata: Answers<registry::AddMetadataResponse>,
+    pub(crate) overrides: Answers<registry::ListOverridesResponse>,
+    pub(crate) statistics: Answers<registry::GetStatisticsResponse>,
     /// Batches are answered while this is true.
     pub(crate) open: watch::Sender<bool>,
     /// How the next batches fail.
@@ -242,11 +251,20 @@ impl Default for FakeRegistry {
             registered: Mutex::default(),
             renewed: Mutex::default(),
             cancelled: Mutex::default(),
+            looked_up: Mutex::default(),
+            statuses: Mutex::default(),
+            cleared: Mutex::default(),
+            added: Mutex::default(),
             batches: Mutex::default(),
             register: Mutex::default(),
             renew: Mutex::default(),
             cancel: Mutex::default(),
             instance: Mutex::default(),
+            set_status: Mutex::default(),
+            clear_status: Mutex::default(),
+            add_metadata: Mutex::default(),
+            overrides: Mutex::default(),
+            statistics: Mutex::default(),
             open: watch::Sender::new(true),
             batch_failure: Mutex::default(),
         }
@@ -290,29 +308,36 @@ impl RegistryService for FakeRegistry {
         answer(&self.cancel)
     }
 
-    async fn get_instance(&self, _: Request<GetInstanceRequest>) -> Result<Response<GetInstanceResponse>, Status> {
+    async fn get_instance(
+        &self,
+        request: Request<GetInstanceRequest>,
+    ) -> Result<Response<GetInstanceResponse>, Status> {
+        self.looked_up.lock().push(request.into_inner());
         answer(&self.instance)
     }
 
     async fn set_status(
         &self,
-        _: Request<registry::SetStatusRequest>,
+        request: Request<registry::SetStatusRequest>,
     ) -> Result<Response<registry::SetStatusResponse>, Status> {
-        Err(Status::unimplemented("no test needs this"))
+        self.statuses.lock().push(request.into_inner());
+        answer(&self.set_status)
     }
 
     async fn clear_status(
         &self,
-        _: Request<registry::ClearStatusRequest>,
+        request: Request<registry::ClearStatusRequest>,
     ) -> Result<Response<registry::ClearStatusResponse>, Status> {
-        Err(Status::unimplemented("no test needs this"))
+        self.cleared.lock().push(request.into_inner());
+        answer(&self.clear_status)
     }
 
     async fn add_metadata(
         &self,
-        _: Request<registry::AddMetadataRequest>,
+        request: Request<registry::AddMetadataRequest>,
     ) -> Result<Response<registry::AddMetadataResponse>, Status> {
-        Err(Status::unimplemented("no test needs this"))
+        self.added.lock().push(request.into_inner());
+        answer(&self.add_metadata)
     }
 
     async fn get_lease_times(
@@ -326,14 +351,14 @@ impl RegistryService for FakeRegistry {
         &self,
         _: Request<registry::ListOverridesRequest>,
     ) -> Result<Response<registry::ListOverridesResponse>, Status> {
-        Err(Status::unimplemented("no test needs this"))
+        answer(&self.overrides)
     }
 
     async fn get_statistics(
         &self,
         _: Request<registry::GetStatisticsRequest>,
     ) -> Result<Response<registry::GetStatisticsResponse>, Status> {
-        Err(Status::unimplemented("no test needs this"))
+        answer(&self.statistics)
     }
 
     async fn report_leases(
