@@ -17,7 +17,7 @@ pub use service::Evictor;
 
 use anyhow::Context as _;
 use registry_model::RenewalPercentThreshold;
-use registry_proto::{Registry, eviction::eviction_service_server::EvictionServiceServer};
+use registry_proto::{FILE_DESCRIPTOR_SET, Registry, eviction::eviction_service_server::EvictionServiceServer};
 use service_runtime::{Address, Listener, ProcessHandle, grpc};
 use std::sync::Arc;
 use tonic::service::Routes;
@@ -40,7 +40,8 @@ pub async fn run(
         rounds.run().await;
         Ok(())
     });
-    grpc::serve(Routes::new(server(evictor)), listener, process).await
+    let services = grpc::with_reflection(Routes::new(server(evictor)), FILE_DESCRIPTOR_SET)?;
+    grpc::serve(services, listener, process).await
 }
 
 /// The service as a gRPC server, with the message sizes that all of ours have.

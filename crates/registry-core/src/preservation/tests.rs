@@ -299,6 +299,20 @@ fn srv_66_evictions_lower_what_is_expected_and_are_changes() {
 }
 
 #[test]
+fn srv_68_69_a_late_round_gives_every_lease_what_it_is_late_by() {
+    let mut case = Case::eureka(&SP_OFF);
+    case.register(0..1, 65);
+    case.register(1..2, 130);
+    case.until_millis(140_000);
+    let expired = |extra| {
+        let report = case.registry.report_leases(Duration::from_secs(extra));
+        report.expired.into_iter().map(|lease| lease.key.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(expired(20), ["i0"]);
+    assert_eq!(expired(0).len(), 2);
+}
+
+#[test]
 fn srv_70_71_72_the_threshold_job_counts_the_leases() {
     for (leases, off, expected) in [
         (90, false, (90, 153)),
