@@ -1,5 +1,6 @@
 //! All services of one node in one process. Used by this crate's binary and by scenario-tests. Map: docs/ARCHITECTURE.md.
 
+mod restarting;
 mod settings;
 mod wiring;
 

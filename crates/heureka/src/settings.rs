@@ -19,6 +19,9 @@ pub struct Settings {
     /// The registry.
     #[command(flatten)]
     pub registry: registry_core::Config,
+    /// Evictions.
+    #[command(flatten)]
+    pub evictor: evictor::Config,
     /// The read-write cache.
     #[command(flatten)]
     pub cache: cache_sync::Config,
@@ -46,6 +49,10 @@ impl Profile {
                 ("cache-push", "false"),
                 ("store-unchanged-override", "false"),
                 ("cancel-grace", "0s"),
+                ("eviction-interval", "60s"),
+                ("self-preservation", "renewals-per-minute"),
+                ("self-preservation-max", "0s"),
+                ("expected-renewals", "clients"),
             ],
         }
     }
@@ -73,7 +80,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use registry_model::LeaseExpiry;
+    use registry_model::{ExpectedRenewals, LeaseExpiry, PreservationRule};
 
     fn load(arguments: &[&str], environment: &[(&str, &str)]) -> Settings {
         let arguments = ["heureka"].iter().chain(arguments).copied();
@@ -91,6 +98,13 @@ mod tests {
             (rules.store_unchanged_override, rules.cancel_grace.as_secs())
         };
         assert_eq!((rules(&ours), rules(&theirs)), ((true, 3), (false, 0)));
+        let eviction = |settings: &Settings| {
+            let preservation = &settings.registry.preservation;
+            let rules = (preservation.self_preservation, preservation.expected_renewals);
+            (settings.evictor.eviction_interval.as_secs(), preservation.self_preservation_max.as_secs(), rules)
+        };
+        assert_eq!(eviction(&ours), (1, 3600, (PreservationRule::Missing, ExpectedRenewals::Intervals)));
+        assert_eq!(eviction(&theirs), (60, 0, (PreservationRule::RenewalsPerMinute, ExpectedRenewals::Clients)));
         let mixed = load(&["--cache-push", "true"], &[("HEUREKA_PROFILE", "eureka")]);
         assert_eq!((mixed.registry.lease_expiry, mixed.facade.cache_push), (LeaseExpiry::Doubled, true));
     }

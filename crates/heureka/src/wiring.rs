@@ -1,8 +1,9 @@
 //! The whole node in one function, in the order in which data flows. Called by `main` and by scenario-tests.
 
-use crate::Settings;
+use crate::{Settings, restarting};
 use anyhow::Context as _;
 use cache_sync::CacheSync;
+use evictor::Evictor;
 use http_facade::{Facade, Upstream};
 use registry_core::{Life, RegistryCore};
 use registry_proto::FILE_DESCRIPTOR_SET;
@@ -19,6 +20,8 @@ pub struct Node {
     pub cache: Arc<CacheSync>,
     /// Tier 3 and the REST API.
     pub facade: Arc<Facade>,
+    /// What takes leases away that have run out.
+    pub evictor: Arc<Evictor>,
 }
 
 impl Node {
@@ -27,7 +30,14 @@ impl Node {
         let registry = RegistryCore::start(&settings.registry, life, process);
         let cache = CacheSync::start(&settings.cache, registry.clone(), process);
         let facade = Facade::new(&settings.facade, Upstream::in_process(registry.clone(), cache.clone()), process);
-        Self { registry, cache, facade }
+        let share = settings.registry.preservation.renewal_percent_threshold;
+        let evictor = Evictor::new(&settings.evictor, share, registry.clone(), process);
+        let rounds = Arc::clone(&evictor);
+        restarting::spawn("eviction rounds", process, move || {
+            let rounds = Arc::clone(&rounds);
+            async move { rounds.run().await }
+        });
+        Self { registry, cache, facade, evictor }
     }
 }
 
@@ -62,7 +72,9 @@ impl Ports {
 /// A port fails.
 pub async fn run(settings: Settings, ports: Ports, process: ProcessHandle) -> anyhow::Result<()> {
     let node = Node::start(&settings, Life::random(), &process);
-    let services = Routes::new(http_facade::server(&node.facade)).add_service(cache_sync::server(node.cache));
+    let services = Routes::new(http_facade::server(&node.facade))
+        .add_service(cache_sync::server(node.cache))
+        .add_service(evictor::server(node.evictor));
     let services = grpc::with_reflection(services, FILE_DESCRIPTOR_SET)?;
     process.spawn("grpc", grpc::serve(services, ports.grpc, process.clone()));
     node.facade.serve(ports.http).await;
