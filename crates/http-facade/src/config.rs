@@ -1,5 +1,6 @@
 //! Settings of the facade.
 
+use crate::rate_limiter::RateLimits;
 use clap::ArgAction;
 use service_runtime::{Address, ProcessConfig, config::units};
 use std::time::Duration;
@@ -30,6 +31,13 @@ pub struct Config {
     /// How many connections are served at a time; more wait to be accepted.
     #[arg(long, value_name = "COUNT", default_value = "20000", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_connections: u32,
+    /// Whether requests are counted by the name that their clients give themselves.
+    #[arg(long, value_name = "BOOL", default_value = "true", action = ArgAction::Set,
+          num_args = 0..=1, default_missing_value = "true")]
+    pub auth_should_log_identity_headers: bool,
+    /// How many reads of lists are answered.
+    #[command(flatten)]
+    pub rate_limits: RateLimits,
 }
 
 fn interval(text: &str) -> Result<Duration, String> {

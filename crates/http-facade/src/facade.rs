@@ -6,6 +6,7 @@ use crate::{
     config::Config,
     follow::{self, Following},
     metrics::Metrics,
+    rate_limiter::RateLimiter,
     read_only,
     read_your_writes::{ReadYourWrites, Waiting},
     renewals::Renewals,
@@ -38,6 +39,8 @@ pub struct Facade {
     pub(crate) environment: String,
     pub(crate) started: Mono,
     pub(crate) max_connections: u32,
+    pub(crate) limiter: RateLimiter,
+    pub(crate) counts_identities: bool,
 }
 
 impl fmt::Debug for Facade {
@@ -84,6 +87,8 @@ impl Facade {
             environment: config.environment.clone(),
             started: process.clock().mono(),
             max_connections: config.max_connections,
+            limiter: RateLimiter::new(config.rate_limits.clone()),
+            counts_identities: config.auth_should_log_identity_headers,
         })
     }
 

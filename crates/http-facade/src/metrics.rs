@@ -1,10 +1,15 @@
 //! What the facade counts. One struct, made from the process's registry; counting is one atomic addition.
 
-use crate::{progress::Awaits, request_body::Refused};
+use crate::{
+    identity::Identity,
+    progress::Awaits,
+    rate_limiter::{Admission, Fetch},
+    request_body::Refused,
+};
 use http::StatusCode;
 use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
-    registry::Unit,
+    registry::{Registry, Unit},
 };
 
 /// What a request was for, as metrics name it.
@@ -76,6 +81,30 @@ fn class(status: StatusCode) -> usize {
 
 type Labels<const N: usize> = [(&'static str, &'static str); N];
 
+/// Reads of lists that the rate limiter has refused, and those it would have: any, and those of everything.
+#[derive(Debug, Default)]
+struct Limited {
+    refused: Counter,
+    refused_full: Counter,
+    candidates: Counter,
+    candidates_full: Counter,
+}
+
+impl Limited {
+    fn register(&self, registry: &mut Registry) {
+        let counters = [
+            ("requests", "Reads of lists refused by the rate limiter", &self.refused),
+            ("full_fetch_requests", "Reads of all applications among them", &self.refused_full),
+            ("request_candidates", "Reads of lists that the rate limiter would have refused", &self.candidates),
+            ("full_fetch_request_candidates", "Reads of all applications among them", &self.candidates_full),
+        ];
+        let registry = registry.sub_registry_with_prefix("eureka_num_of_rate_limited");
+        for (name, help, counter) in counters {
+            registry.register(name, help, counter.clone());
+        }
+    }
+}
+
 /// All counters of the facade.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -85,6 +114,9 @@ pub(crate) struct Metrics {
     pub(crate) misses: Counter,
     bodies_refused: [Counter; Refused::ALL.len()],
     connections_given_up: [Counter; Awaits::ALL.len()],
+    /// By identity.
+    identities: [Counter; Identity::ALL.len()],
+    limited: Limited,
     pub(crate) peer_registrations_refused: Counter,
     pub(crate) resubscriptions: Counter,
     pub(crate) streams: Counter,
@@ -101,6 +133,7 @@ impl Metrics {
             let reads = Family::<Labels<1>, Counter>::default();
             let bodies = Family::<Labels<1>, Counter>::default();
             let connections = Family::<Labels<1>, Counter>::default();
+            let identities = Family::<Labels<1>, Counter>::default();
             let metrics = Self {
                 requests: Subject::ALL.map(|subject| {
                     CLASSES
@@ -111,6 +144,8 @@ impl Metrics {
                 bodies_refused: Refused::ALL.map(|reason| bodies.get_or_create_owned(&[("reason", reason.name())])),
                 connections_given_up: Awaits::ALL
                     .map(|awaits| connections.get_or_create_owned(&[("reason", awaits.name())])),
+                identities: Identity::ALL.map(|identity| identities.get_or_create_owned(&[("name", identity.label())])),
+                limited: Limited::default(),
                 peer_registrations_refused: Counter::default(),
                 resubscriptions: Counter::default(),
                 streams: Counter::default(),
@@ -120,6 +155,12 @@ impl Metrics {
             registry.register("heureka_facade_requests", "HTTP requests by resource and status", requests);
             registry.register("heureka_facade_reads", "Cached reads by what the read-only tier held", reads);
             registry.register("heureka_facade_bodies_refused", "Bodies of requests refused, by reason", bodies);
+            registry.register(
+                "eureka_server_request_auth",
+                "HTTP requests by the name that the client gives itself",
+                identities,
+            );
+            metrics.limited.register(registry);
             registry.register(
                 "heureka_facade_connections_given_up",
                 "Connections closed because their client did not get on, by reason",
@@ -158,6 +199,29 @@ impl Metrics {
         }
     }
 
+    /// Counts one request by who sent it.
+    pub(crate) fn identified(&self, identity: Identity) {
+        if let Some(counter) = self.identities.get(identity as usize) {
+            counter.inc();
+        }
+    }
+
+    /// Counts one read of a list that the rate limiter was asked about.
+    pub(crate) fn limited(&self, fetch: Fetch, admission: Admission) {
+        let (any, full) = match admission {
+            Admission::Admitted => return,
+            Admission::Refused => (&self.limited.refused, &self.limited.refused_full),
+            Admission::Candidate => (&self.limited.candidates, &self.limited.candidates_full),
+        };
+        any.inc();
+        match fetch {
+            Fetch::Full => {
+                full.inc();
+            }
+            Fetch::Part => {}
+        }
+    }
+
     /// Counts one connection that was given up.
     pub(crate) fn given_up(&self, awaits: Awaits) {
         if let Some(counter) = self.connections_given_up.get(awaits as usize) {
@@ -192,6 +256,9 @@ mod tests {
         }
         for (place, awaits) in Awaits::ALL.into_iter().enumerate() {
             assert_eq!(awaits as usize, place);
+        }
+        for (place, identity) in Identity::ALL.into_iter().enumerate() {
+            assert_eq!(identity as usize, place);
         }
         metrics.refused(Refused::Busy);
         metrics.given_up(Awaits::Reading);

@@ -3,8 +3,10 @@
 use crate::{
     body::Body,
     facade::Facade,
+    identity::{self, Identity},
     keys::Scope,
     metrics::Subject,
+    rate_limiter::{Admission, Fetch},
     resource::{self, Resource},
     respond::{self, Extent},
     routes::{
@@ -122,6 +124,35 @@ impl<'a> Route<'a> {
         }
     }
 
+    /// What the rate limiter calls it; the others it does not know.
+    const fn fetch(&self) -> Option<Fetch> {
+        match self {
+            Self::Apps(Extent::Whole) => Some(Fetch::Full),
+            Self::Delta(Extent::Whole) | Self::App(_, Extent::Whole) => Some(Fetch::Part),
+            Self::Apps(Extent::HeadersOnly)
+            | Self::Delta(Extent::HeadersOnly)
+            | Self::App(_, Extent::HeadersOnly)
+            | Self::Register(_)
+            | Self::Instance(..)
+            | Self::Renew(..)
+            | Self::Cancel(..)
+            | Self::SetStatus(..)
+            | Self::ClearStatus(..)
+            | Self::AddMetadata(..)
+            | Self::ById(..)
+            | Self::AutoScalingGroup
+            | Self::ServerStatus(_)
+            | Self::Overrides(_)
+            | Self::Healthcheck(_)
+            | Self::ActuatorHealth(_)
+            | Self::PeerBatch
+            | Self::Operations(_)
+            | Self::Methods(_)
+            | Self::NoSuchMethod(_)
+            | Self::NoSuchResource => None,
+        }
+    }
+
     const fn subject(&self) -> Subject {
         match self {
             Self::Apps(_) => Subject::Apps,
@@ -149,15 +180,30 @@ where
     B: http_body::Body<Data = Bytes>,
 {
     let (head, body) = request.into_parts();
+    if facade.counts_identities {
+        facade.metrics.identified(Identity::of(&head.headers));
+    }
     let (subject, response) = match Resource::of(head.uri.path()) {
         Ok(resource) => {
             let route = Route::of(&resource, &head.method);
-            (route.subject(), answer(facade, route, &head, body).await)
+            let response = match !facade.limiter.is_off() && is_refused(facade, &route, &head.headers) {
+                true => respond::unavailable(),
+                false => answer(facade, route, &head, body).await,
+            };
+            (route.subject(), response)
         }
         Err(_) => (Subject::Other, respond::empty(StatusCode::BAD_REQUEST)),
     };
     facade.metrics.answered(subject, response.status());
     response
+}
+
+/// Asks the rate limiter.
+fn is_refused(facade: &Facade, route: &Route<'_>, headers: &HeaderMap) -> bool {
+    let Some(fetch) = route.fetch() else { return false };
+    let admission = facade.limiter.admit(fetch, identity::name(headers), facade.clock.mono());
+    facade.metrics.limited(fetch, admission);
+    admission == Admission::Refused
 }
 
 async fn answer<B>(facade: &Facade, route: Route<'_>, head: &Parts, body: B) -> Response<Body>

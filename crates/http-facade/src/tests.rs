@@ -2,6 +2,7 @@
 
 mod commands;
 pub(crate) mod fakes;
+mod limits;
 mod peer_batch;
 mod reads;
 mod server;
