@@ -214,15 +214,16 @@ async fn rest_46_52_a_renewal_says_what_it_believes_and_a_peers_what_it_holds() 
     let renewed = RenewResponse { outcome: RenewOutcome::Renewed.into(), ..RenewResponse::default() };
     *bench.registry.renew.lock() = Some(Ok(renewed));
     let (none, oos) = (InstanceStatus::Unspecified, InstanceStatus::OutOfService);
-    let table: [(&[(&str, &str)], &str, (InstanceStatus, InstanceStatus)); 5] = [
-        (&[], "status=DOWN", (InstanceStatus::Down, none)),
-        (&[], "status=down", (none, none)),
-        (&[], "status=UP&overriddenstatus=OUT_OF_SERVICE", (InstanceStatus::Up, none)),
-        (&[], "overriddenstatus=bogus", (none, none)),
-        (&[REPLICATED], "status=%zz&overriddenstatus=OUT_OF_SERVICE", (none, oos)),
+    let client = ("x-other", "");
+    let table = [
+        (client, "status=DOWN", (InstanceStatus::Down, none)),
+        (client, "status=down", (none, none)),
+        (client, "status=UP&overriddenstatus=OUT_OF_SERVICE", (InstanceStatus::Up, none)),
+        (client, "overriddenstatus=bogus", (none, none)),
+        (REPLICATED, "status=%zz&overriddenstatus=OUT_OF_SERVICE", (none, oos)),
     ];
-    for (headers, query, expected) in table {
-        let answer = bench.send(Method::PUT, &format!("apps/A/i?{query}"), headers, "").await;
+    for (header, query, expected) in table {
+        let answer = bench.send(Method::PUT, &format!("apps/A/i?{query}"), &[header], "").await;
         assert_eq!(bare(&answer), (200, 0), "{query}");
         let renewal = bench.registry.renewed.lock().pop().unwrap();
         assert_eq!((renewal.said_status(), renewal.overridden_status()), expected, "{query}");
