@@ -3,6 +3,7 @@
 
 use crate::http_client::{Client, Request};
 use clap::Parser;
+use futures::future::Either;
 use http_facade::{Facade, Upstream};
 use registry_core::{Life, RegistryCore};
 use registry_model::{Clock as _, UnixMillis};
@@ -263,6 +264,21 @@ impl Sandbox {
             for _ in 0..20 {
                 tokio::task::yield_now().await;
             }
+        }
+    }
+
+    /// Does something while the clock goes on, much faster than real time: what waits for another part, and gives up by the clock,
+    /// neither hangs nor gives up at once.
+    pub async fn while_time_passes<T>(&self, action: impl Future<Output = T>) -> T {
+        let passing = async {
+            loop {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                self.clock.advance(Duration::from_millis(10));
+            }
+        };
+        match futures::future::select(std::pin::pin!(action), std::pin::pin!(passing)).await {
+            Either::Left((done, _)) => done,
+            Either::Right((never, _)) => never,
         }
     }
 

@@ -31,11 +31,7 @@ const RECONNECT: Duration = Duration::from_secs(5);
 async fn lists(node: &Sandbox, expected: &[&str]) {
     let client = node.client();
     let what = format!("the listing is {expected:?}");
-    eventually_async(&what, async || {
-        node.clock.advance(Duration::from_millis(100));
-        listed(&client).await == expected
-    })
-    .await;
+    node.while_time_passes(eventually_async(&what, async || listed(&client).await == expected)).await;
 }
 
 async fn is_ready(client: &Client) -> u16 {
@@ -64,15 +60,12 @@ async fn without_cache_sync_reads_come_from_tier_3_and_writes_work(wiring: Wirin
 
     node.stop_part(Part::Cache).await;
 
-    // A read while the facade has not noticed yet would wait for the write, on a clock that stands still.
-    eventually_async("the facade has noticed", async || {
-        client.send(Request::get("/eureka/apps/OTHER").json()).await.status == 503
-    })
-    .await;
+    let other = async || client.send(Request::get("/eureka/apps/OTHER").json()).await.status == 503;
+    node.while_time_passes(eventually_async("the facade has noticed", other)).await;
     register(&client, &with(json!({"instanceId": "n2"}))).await;
     assert_eq!(client.status(renewal("BILLING", "n2")).await, 200);
     assert_eq!(client.instance("/eureka/apps/BILLING/n2").await["status"], "UP");
-    let meanwhile = client.send(Request::get("/eureka/apps").json()).await;
+    let meanwhile = node.while_time_passes(client.send(Request::get("/eureka/apps").json())).await;
     assert_eq!(meanwhile, before);
     is_refused(&client, Request::get("/eureka/apps/BILLING")).await;
 
@@ -164,11 +157,8 @@ async fn a_facade_without_upstreams_says_so_and_recovers(wiring: Wiring) {
     assert_eq!(is_ready(&client).await, 503);
 
     node.start_part(Part::Registry).await;
-    eventually_async("the facade is ready", async || {
-        node.clock.advance(Duration::from_millis(100));
-        is_ready(&client).await == 200
-    })
-    .await;
+    let ready = eventually_async("the facade is ready", async || is_ready(&client).await == 200);
+    node.while_time_passes(ready).await;
     register(&client, &fixture()).await;
     assert_eq!(listed(&client).await, ["BILLING/n1"]);
     node.stop().await;
