@@ -14,4 +14,10 @@ pub struct Config {
     /// How often older changes are dropped from the delta.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = units::duration)]
     pub delta_retention_timer_interval: Duration,
+    /// How old the lease times of a payload may be before they are read anew.
+    #[arg(long, value_name = "DURATION", default_value = "180s", value_parser = units::duration)]
+    pub response_cache_expiration: Duration,
+    /// Over how long the pages of a payload are read anew, one after the other; 0s for all at once.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = units::duration)]
+    pub response_cache_expiry_spread: Duration,
 }

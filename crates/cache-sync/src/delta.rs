@@ -8,6 +8,7 @@ use registry_model::{ActionType, InstanceKey, Mono, Record};
 use std::{
     cmp::Ordering,
     collections::{HashMap, VecDeque},
+    sync::Arc,
     time::Duration,
 };
 
@@ -65,8 +66,8 @@ impl Delta {
         &self.list
     }
 
-    /// Takes changes in their order, as of `at`.
-    pub(crate) fn add(&mut self, records: impl IntoIterator<Item = (Record, Mono)>) {
+    /// Takes changes in their order, each with the moment when it was made.
+    pub(crate) fn add(&mut self, records: impl IntoIterator<Item = (Record, Mono)>, now: Mono) {
         let mut edits = Vec::new();
         for (record, at) in records {
             self.order += 1;
@@ -83,8 +84,22 @@ impl Delta {
             }
             edits.push(Edit::Put(entry));
         }
-        self.list.edit(edits);
+        self.list.edit(edits, now);
         self.forget_superseded();
+    }
+
+    /// Takes lease times that were read anew: each entry stays where it is, and leaves when it would have.
+    pub(crate) fn renew(&mut self, records: impl IntoIterator<Item = Record>, now: Mono) {
+        let mut edits = Vec::new();
+        for record in records {
+            let entry = self.latest.get_mut(record.key());
+            // A later change knows better.
+            if let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.record.instance, &record.instance)) {
+                entry.record = record;
+                edits.push(Edit::Put(entry.clone()));
+            }
+        }
+        self.list.edit(edits, now);
     }
 
     /// One instance that changes all the time must not fill the memory: superseded arrivals go once they are the larger part.
@@ -96,8 +111,8 @@ impl Delta {
         }
     }
 
-    /// Drops what is older than the retention: strictly, as Eureka's retention job does. Says whether there was anything.
-    pub(crate) fn drop_older(&mut self, retention: Duration, now: Mono) -> bool {
+    /// Drops what is older than the retention: strictly, as Eureka's retention job does.
+    pub(crate) fn drop_older(&mut self, retention: Duration, now: Mono) {
         let mut edits = Vec::new();
         while self.arrivals.front().is_some_and(|(at, ..)| now.saturating_since(*at) > retention) {
             let Some((_, key, order)) = self.arrivals.pop_front() else { break };
@@ -107,21 +122,18 @@ impl Delta {
                 edits.push(Edit::Remove(entry));
             }
         }
-        let dropped = !edits.is_empty();
-        self.list.edit(edits);
+        self.list.edit(edits, now);
         if self.latest.is_empty() {
             // A mass start must not hold its memory for ever.
             self.latest = HashMap::new();
             self.arrivals = VecDeque::new();
         }
-        dropped
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use testkit::instances::{instance, record};
 
     fn at(seconds: u64) -> Mono {
@@ -146,7 +158,7 @@ mod tests {
     fn b55_present_instances_come_before_removed_ones() {
         let mut delta = Delta::default();
         let story = [("A", "i1", ActionType::Added), ("A", "i1", ActionType::Deleted), ("A", "i2", ActionType::Added)];
-        delta.add(story.map(|(app, id, action)| (change(app, id, action), at(0))));
+        delta.add(story.map(|(app, id, action)| (change(app, id, action), at(0))), at(0));
         assert_eq!(listed(&delta), ["A/i2 ADDED", "A/i1 DELETED"]);
     }
 
@@ -159,7 +171,7 @@ mod tests {
             (ActionType::Deleted, "A/i1 DELETED"),
             (ActionType::Added, "A/i1 ADDED"),
         ] {
-            delta.add([(change("A", "i1", action), at(0))]);
+            delta.add([(change("A", "i1", action), at(0))], at(0));
             assert_eq!(listed(&delta), [expected]);
         }
     }
@@ -168,7 +180,7 @@ mod tests {
     fn an_instance_that_changes_all_the_time_takes_the_room_of_one() {
         let mut delta = Delta::default();
         for n in 0..10_000 {
-            delta.add([(change("A", "i1", ActionType::Added), at(n / 1000))]);
+            delta.add([(change("A", "i1", ActionType::Added), at(n / 1000))], at(n / 1000));
         }
         assert!(delta.arrivals.len() <= 2000, "{} arrivals", delta.arrivals.len());
         delta.drop_older(Duration::from_secs(180), at(200));
@@ -179,8 +191,9 @@ mod tests {
     fn an_entry_stays_as_long_as_its_last_change_is_within_the_retention() {
         let retention = Duration::from_secs(180);
         let mut delta = Delta::default();
-        delta.add([(change("A", "i1", ActionType::Added), at(0)), (change("A", "i2", ActionType::Added), at(0))]);
-        delta.add([(change("A", "i1", ActionType::Modified), at(100))]);
+        let both = ["i1", "i2"].map(|id| (change("A", id, ActionType::Added), at(0)));
+        delta.add(both, at(0));
+        delta.add([(change("A", "i1", ActionType::Modified), at(100))], at(100));
         for (now, expected) in [(180, 2), (181, 1), (280, 1), (281, 0)] {
             delta.drop_older(retention, at(now));
             assert_eq!(listed(&delta).len(), expected, "at {now} s");

@@ -3,7 +3,10 @@
 
 use crate::{
     config::Config,
+    expiry::Expiry,
+    interest::Interest,
     metrics::Metrics,
+    refresh::{Due, Load, Refresh, Taken},
     view::View,
     view_state::{Gap, Now, Snapshot, ViewState},
 };
@@ -15,7 +18,7 @@ use registry_proto::{
 };
 use service_runtime::{Backoff, ProcessHandle, ReadyFlag, SharedClock};
 use std::{sync::Arc, time::Duration};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tonic::Status;
 
 /// Why a watch is over.
@@ -43,16 +46,19 @@ enum Progress {
     Nothing,
 }
 
+/// So many lease times are taken in passing; more leave the async threads.
+const FEW_LEASES: usize = 256;
+
 /// The loop and all that it owns.
 pub(crate) struct FollowRegistry {
     registry: Registry,
     state: ViewState,
     retention: Duration,
     retention_interval: Duration,
+    /// When the delta is next looked through for old entries.
+    next_retention: Mono,
+    refresh: Refresh,
     published: watch::Sender<Option<Arc<View>>>,
-    published_at: Mono,
-    /// Whether the published delta has entries that the state has dropped.
-    outdated: bool,
     clock: SharedClock,
     ready: ReadyFlag,
     metrics: Arc<Metrics>,
@@ -63,18 +69,22 @@ impl FollowRegistry {
         config: &Config,
         registry: Registry,
         published: watch::Sender<Option<Arc<View>>>,
+        interest: Arc<Interest>,
+        loads: mpsc::Receiver<Load>,
         metrics: Arc<Metrics>,
         process: &ProcessHandle,
     ) -> Self {
         let clock = process.clock();
+        let now = clock.mono();
+        let expiry = Expiry { after: config.response_cache_expiration, spread: config.response_cache_expiry_spread };
         Self {
+            refresh: Refresh::new(Arc::clone(&registry), expiry, interest, loads, now),
             registry,
             state: ViewState::new(config.retention_time_in_delta_queue, clock.unix()),
             retention: config.retention_time_in_delta_queue,
             retention_interval: config.delta_retention_timer_interval,
+            next_retention: now + config.delta_retention_timer_interval,
             published,
-            published_at: clock.mono(),
-            outdated: false,
             ready: process.readiness("cache-sync view"),
             clock,
             metrics,
@@ -93,6 +103,7 @@ impl FollowRegistry {
             if stopping.is_cancelled() {
                 return Ok(());
             }
+            self.refresh.give_up(self.clock.mono());
             if let Broken::Lost(error) = broken {
                 // What was worked on is gone; an empty view must not take its place.
                 return Err(error.into());
@@ -128,7 +139,13 @@ impl FollowRegistry {
         loop {
             let next = tokio::select! {
                 next = next_step(&mut stream) => next,
-                () = self.clock.sleep(self.retention_interval) => {
+                due = self.refresh.due(&self.clock) => {
+                    if let Err(broken) = self.refresh(due).await {
+                        return broken;
+                    }
+                    continue;
+                }
+                () = self.clock.sleep_until(self.next_retention) => {
                     self.drop_old_changes();
                     continue;
                 }
@@ -195,15 +212,19 @@ impl FollowRegistry {
     }
 
     /// Works on the whole view off the async threads: 100,000 instances take a good part of a second.
-    async fn apart(&mut self, work: impl FnOnce(&mut ViewState, Now) + Send + 'static) -> Result<(), Broken> {
+    async fn apart<R: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut ViewState, Now) -> R + Send + 'static,
+    ) -> Result<R, Broken> {
         let now = self.now();
         let mut state = std::mem::replace(&mut self.state, ViewState::new(self.retention, now.unix));
         let worked = tokio::task::spawn_blocking(move || {
-            work(&mut state, now);
-            state
+            let result = work(&mut state, now);
+            (state, result)
         });
-        self.state = worked.await?;
-        Ok(())
+        let (state, result) = worked.await?;
+        self.state = state;
+        Ok(result)
     }
 
     fn changes(&mut self, batch: ChangeBatch) -> Result<(), Broken> {
@@ -214,18 +235,50 @@ impl FollowRegistry {
         Ok(self.state.changes(previous, revision, changes, self.clock.mono())?)
     }
 
-    /// Leaving the delta by age rebuilds nothing, until a document is as old as its entries may be.
     fn drop_old_changes(&mut self) {
         let now = self.clock.mono();
-        self.outdated |= self.state.drop_old_changes(now);
-        if self.outdated && now.saturating_since(self.published_at) >= self.retention {
-            self.publish();
+        self.state.drop_old_changes(now);
+        self.next_retention = (self.next_retention + self.retention_interval).max(now);
+    }
+
+    async fn refresh(&mut self, due: Due) -> Result<(), Broken> {
+        let now = self.clock.mono();
+        match due {
+            Due::Look => {
+                let (stale, next) = self.state.expired(&self.refresh.scopes(), self.refresh.expiry, now);
+                self.refresh.look_at(next, now);
+                if !stale.is_empty() {
+                    self.refresh.read(stale, None, now);
+                }
+            }
+            Due::Load(Load { scopes, done }) => {
+                let stale = self.state.whole(&scopes, now);
+                self.refresh.read(stale, Some(done), now);
+            }
+            Due::Take(Taken { stale, asked, reading: Ok(reading), waiting }) => {
+                self.metrics.pages_refreshed.inc_by(stale.pages().len() as u64);
+                let changes = if reading.len() > FEW_LEASES {
+                    self.apart(move |state, now| state.read_lease_times(&stale, reading, asked, now.mono)).await?
+                } else {
+                    self.state.read_lease_times(&stale, reading, asked, now)
+                };
+                if changes {
+                    self.publish();
+                }
+                if let Some(waiting) = waiting {
+                    // Whoever has gone away does not want to know.
+                    let _ = waiting.send(());
+                }
+            }
+            Due::Take(Taken { reading: Err(status), .. }) => {
+                tracing::debug!(code = ?status.code(), reason = status.message(), "lease times could not be read");
+                self.refresh.failed(now);
+            }
         }
+        Ok(())
     }
 
     fn publish(&mut self) {
-        self.published_at = self.clock.mono();
-        self.outdated = false;
         let view = self.state.view();
         if let Some(view) = &view {
             self.metrics.revision.set(view.position.revision.0);

@@ -2,6 +2,7 @@
 //! Made by `service`; nothing is queued for a follower, a slow one is simply compared with a later view.
 
 use crate::{
+    interest::Interest,
     keys::{PayloadKey, Scope},
     metrics::Metrics,
     view::{Difference, PageList, View},
@@ -13,11 +14,11 @@ use registry_proto::cache::{
     Watermark, follow_response::Step,
 };
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
 };
 use tokio::sync::Notify;
-use wire_codec::Page;
+use wire_codec::{Form, Page};
 
 /// A message carries about this many compressed bytes at the most, plus one page.
 const MESSAGE_BYTES: usize = 512 << 10;
@@ -54,6 +55,8 @@ struct Sent {
 #[derive(Debug, Default)]
 struct State {
     subscriptions: HashMap<PayloadKey, Subscription>,
+    /// Those that demand something.
+    demanding: HashSet<PayloadKey>,
     sequence: u64,
     watermark: Option<(Position, bool)>,
     /// The view that the follower was brought level with last.
@@ -89,14 +92,15 @@ impl Plan {
 #[derive(Debug)]
 pub(crate) struct Follower {
     mode: FollowMode,
+    interest: Arc<Interest>,
     state: Mutex<State>,
     /// Wakes the stream when a subscription asks for something.
     wake: Notify,
 }
 
 impl Follower {
-    pub(crate) fn new(mode: FollowMode) -> Self {
-        Self { mode, state: Mutex::default(), wake: Notify::new() }
+    pub(crate) fn new(mode: FollowMode, interest: Arc<Interest>) -> Self {
+        Self { mode, interest, state: Mutex::default(), wake: Notify::new() }
     }
 
     /// Waits until a subscription asks for something.
@@ -118,7 +122,8 @@ impl Follower {
         match state.subscriptions.get_mut(&key) {
             None if !exists => return SubscribeOutcome::NotFound,
             None => {
-                state.subscriptions.insert(key, Subscription { demand: Demand::Update, sent: None });
+                self.interest.begins(&key.scope);
+                state.subscriptions.insert(key.clone(), Subscription { demand: Demand::Update, sent: None });
             }
             Some(subscription) => {
                 // A message that is still on its way is not missed; who holds nothing can use nothing but a whole payload.
@@ -135,6 +140,7 @@ impl Follower {
                 };
             }
         }
+        state.demanding.insert(key);
         drop(state);
         self.wake.notify_one();
         SubscribeOutcome::Subscribed
@@ -144,25 +150,16 @@ impl Follower {
     /// that touch leaves that differ from the last view; and what a subscription asks for.
     pub(crate) fn plan(&self, view: &Arc<View>) -> Plan {
         let mut state = self.state.lock();
-        let level = state.level.replace(Arc::clone(view));
-        let changed = level.as_ref().map(|level| view.changed_apps(level));
-        let is_due = |key: &PayloadKey, subscription: &Subscription| match (self.mode, &key.scope, &changed) {
-            _ if subscription.demand != Demand::None => true,
-            (FollowMode::OnRequest, ..) => false,
-            (FollowMode::Unspecified | FollowMode::Push, Scope::Application(app), Some(changed)) => {
-                changed.contains(app)
-            }
-            (FollowMode::Unspecified | FollowMode::Push, Scope::All | Scope::Delta, _) | (_, _, None) => true,
-        };
-        let due = state.subscriptions.iter_mut().filter(|(key, subscription)| is_due(key, subscription));
-        let work = due.map(|(key, subscription)| {
+        let due = state.due(view, self.mode);
+        let work = due.into_iter().filter_map(|key| {
+            let subscription = state.subscriptions.get_mut(&key)?;
             let whole = std::mem::replace(&mut subscription.demand, Demand::None) == Demand::Whole;
             let sent = subscription.sent.clone().filter(|_| !whole);
             let now = view.pages(&key.scope).map(|pages| {
                 let differences = pages.differences(sent.as_ref().map(|sent| &sent.pages));
                 (pages, differences)
             });
-            Work { key: key.clone(), sent, now }
+            Some(Work { key, sent, now })
         });
         Plan { work: work.collect(), view: Arc::clone(view) }
     }
@@ -205,7 +202,9 @@ impl Follower {
                     }
                 }
                 None => {
-                    state.subscriptions.remove(&key);
+                    if state.subscriptions.remove(&key).is_some() {
+                        self.interest.ends(&key.scope);
+                    }
                 }
             }
         }
@@ -218,7 +217,41 @@ impl Follower {
     }
 }
 
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.state.get_mut().subscriptions.keys().for_each(|key| self.interest.ends(&key.scope));
+    }
+}
+
 impl State {
+    /// What has to be looked at now that this is the view.
+    fn due(&mut self, view: &Arc<View>, mode: FollowMode) -> HashSet<PayloadKey> {
+        let mut due = std::mem::take(&mut self.demanding);
+        match mode {
+            FollowMode::OnRequest => return due,
+            FollowMode::Unspecified | FollowMode::Push => {}
+        }
+        let Some(level) = self.level.replace(Arc::clone(view)) else {
+            due.extend(self.subscriptions.keys().cloned());
+            return due;
+        };
+        let changed = view.changed(&level);
+        if changed.len() < self.subscriptions.len() {
+            // There may be many subscriptions, and a change touches few.
+            for scope in changed.into_iter().chain([Scope::All, Scope::Delta]) {
+                let keys = Form::ALL.map(|form| PayloadKey { scope: scope.clone(), form });
+                due.extend(keys.into_iter().filter(|key| self.subscriptions.contains_key(key)));
+            }
+        } else {
+            let is_changed = |key: &&PayloadKey| match &key.scope {
+                Scope::All | Scope::Delta => true,
+                Scope::Application(_) | Scope::Vip(_) => changed.contains(&key.scope),
+            };
+            due.extend(self.subscriptions.keys().filter(is_changed).cloned());
+        }
+        due
+    }
+
     fn message(&mut self, step: Step) -> FollowResponse {
         self.sequence += 1;
         FollowResponse { sequence: self.sequence, step: Some(step) }
@@ -234,7 +267,7 @@ fn update(
     differences: Vec<Difference>,
     metrics: &Metrics,
 ) -> Vec<Step> {
-    if sent.is_some_and(|sent| differences.is_empty() && (sent.counts == view.counts || !key.scope.has_counts())) {
+    if sent.is_some_and(|sent| differences.is_empty() && (sent.counts == view.counts || !key.scope.counts_all())) {
         return Vec::new();
     }
     let mut parts = Parts::new(key, view, sent.map(|sent| sent.position));

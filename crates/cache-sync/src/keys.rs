@@ -2,6 +2,7 @@
 
 use registry_model::AppName;
 use registry_proto::{ConvertError, cache};
+use std::sync::Arc;
 use wire_codec::Form;
 
 /// A payload in one form.
@@ -20,15 +21,42 @@ pub(crate) enum Scope {
     Delta,
     /// One application.
     Application(AppName),
+    /// The instances that list an address.
+    Vip(Vip),
 }
 
 impl Scope {
-    /// Whether its document says how many instances have which status.
-    pub(crate) const fn has_counts(&self) -> bool {
+    /// Whether its document counts all instances, so that its ends may change while its pages do not.
+    pub(crate) const fn counts_all(&self) -> bool {
         match self {
             Self::All | Self::Delta => true,
-            Self::Application(_) => false,
+            Self::Application(_) | Self::Vip(_) => false,
         }
+    }
+}
+
+/// One of the addresses that an instance lists, exactly as it writes it. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Vip {
+    pub(crate) security: Security,
+    pub(crate) address: Arc<str>,
+}
+
+/// In which of its two lists an instance has an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Security {
+    /// `vipAddress`.
+    Plain,
+    /// `secureVipAddress`.
+    Secure,
+}
+
+impl Vip {
+    fn parse(security: Security, address: &str) -> Result<Self, ConvertError> {
+        if address.is_empty() {
+            return Err(ConvertError::Missing("key.vip"));
+        }
+        Ok(Self { security, address: address.into() })
     }
 }
 
@@ -40,6 +68,8 @@ impl TryFrom<cache::PayloadKey> for PayloadKey {
             Ok(cache::PayloadScope::All) => Scope::All,
             Ok(cache::PayloadScope::Delta) => Scope::Delta,
             Ok(cache::PayloadScope::Application) => Scope::Application(AppName::parse(&message.app)?),
+            Ok(cache::PayloadScope::Vip) => Scope::Vip(Vip::parse(Security::Plain, &message.vip)?),
+            Ok(cache::PayloadScope::Svip) => Scope::Vip(Vip::parse(Security::Secure, &message.vip)?),
             Ok(cache::PayloadScope::Unspecified) => return Err(ConvertError::Missing("key.scope")),
             Err(_) => return Err(ConvertError::OutOfRange { field: "key.scope", value: message.scope.into() }),
         };
@@ -58,10 +88,12 @@ impl TryFrom<cache::PayloadKey> for PayloadKey {
 
 impl From<&PayloadKey> for cache::PayloadKey {
     fn from(key: &PayloadKey) -> Self {
-        let (scope, app) = match &key.scope {
-            Scope::All => (cache::PayloadScope::All, String::new()),
-            Scope::Delta => (cache::PayloadScope::Delta, String::new()),
-            Scope::Application(app) => (cache::PayloadScope::Application, app.as_str().to_owned()),
+        let (scope, app, vip) = match &key.scope {
+            Scope::All => (cache::PayloadScope::All, "", ""),
+            Scope::Delta => (cache::PayloadScope::Delta, "", ""),
+            Scope::Application(app) => (cache::PayloadScope::Application, app.as_str(), ""),
+            Scope::Vip(Vip { security: Security::Plain, address }) => (cache::PayloadScope::Vip, "", &**address),
+            Scope::Vip(Vip { security: Security::Secure, address }) => (cache::PayloadScope::Svip, "", &**address),
         };
         let form = match key.form {
             Form::Json => cache::PayloadForm::Json,
@@ -70,6 +102,6 @@ impl From<&PayloadKey> for cache::PayloadKey {
             Form::JsonCompact => cache::PayloadForm::JsonCompact,
             Form::XmlCompact => cache::PayloadForm::XmlCompact,
         };
-        Self { scope: scope.into(), app, form: form.into() }
+        Self { scope: scope.into(), app: app.to_owned(), form: form.into(), vip: vip.to_owned() }
     }
 }

@@ -1,10 +1,13 @@
 //! A leaf: the records of one page, unchanging, with the page's encodings kept beside them.
 //! Made by `paged_list`; read by `view` and `follow_stream`.
 
-use registry_model::{AppName, Record};
+use registry_model::{AppName, Mono, Record};
 use std::{
     cmp::Ordering,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 use wire_codec::{Extent, Form, Nesting, Page, PerForm, Place, Run};
 
@@ -20,6 +23,34 @@ pub(crate) trait Entry: Clone + Send + Sync + 'static {
     /// The application.
     fn app(&self) -> &AppName {
         &self.record().key().app
+    }
+}
+
+/// An instance that is present: an entry of the lists of the registry and of addresses, ordered by application and id.
+#[derive(Clone, Debug)]
+pub(crate) struct Present {
+    record: Record,
+    size: u32,
+}
+
+impl Present {
+    pub(crate) fn new(record: Record) -> Self {
+        let size = u32::try_from(record.instance.approximate_size()).unwrap_or(u32::MAX);
+        Self { record, size }
+    }
+}
+
+impl Entry for Present {
+    fn record(&self) -> &Record {
+        &self.record
+    }
+
+    fn size(&self) -> usize {
+        self.size as usize
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        self.record.key().cmp(other.record.key())
     }
 }
 
@@ -99,16 +130,29 @@ pub(crate) struct Leaf<E> {
     pieces: Box<[Arc<Piece<E>>]>,
     place: Place,
     size: usize,
-    /// This leaf as a page of the document of all applications.
+    /// When the lease times of its records were read, the oldest of them: a moment in nanoseconds.
+    read_at: AtomicU64,
+    /// This leaf as a page of a document of applications.
     encodings: Encodings,
 }
 
 impl<E: Entry> Leaf<E> {
-    /// A leaf of these pieces, never empty.
-    pub(crate) fn new(pieces: Vec<Arc<Piece<E>>>, place: Place) -> Arc<Self> {
+    /// A leaf of these pieces, never empty, whose lease times were read at `read_at` or later.
+    pub(crate) fn new(pieces: Vec<Arc<Piece<E>>>, place: Place, read_at: Mono) -> Arc<Self> {
         debug_assert!(!pieces.is_empty(), "a leaf has pieces");
         let size = pieces.iter().map(|piece| piece.size()).sum();
-        Arc::new(Self { pieces: pieces.into(), place, size, encodings: Encodings::default() })
+        let read_at = AtomicU64::new(read_at.as_nanos());
+        Arc::new(Self { pieces: pieces.into(), place, size, read_at, encodings: Encodings::default() })
+    }
+
+    /// The moment since which no lease time of this leaf has been read anew.
+    pub(crate) fn read_at(&self) -> Mono {
+        Mono::from_nanos(self.read_at.load(Relaxed))
+    }
+
+    /// All lease times of this leaf are being read anew. Leaves that an edit makes of it inherit this.
+    pub(crate) fn is_read(&self, now: Mono) {
+        self.read_at.store(now.as_nanos(), Relaxed);
     }
 
     /// The same leaf where it has moved: its neighbours decide whether it is the first page, and whether its first and last
@@ -136,7 +180,7 @@ impl<E: Entry> Leaf<E> {
             })
             .collect();
         let same = self.place == place && self.pieces.iter().zip(&pieces).all(|(old, new)| Arc::ptr_eq(old, new));
-        if same { Arc::clone(self) } else { Self::new(pieces, place) }
+        if same { Arc::clone(self) } else { Self::new(pieces, place, self.read_at()) }
     }
 
     pub(crate) fn pieces(&self) -> &[Arc<Piece<E>>] {
@@ -163,7 +207,7 @@ impl<E: Entry> Leaf<E> {
         self.size
     }
 
-    /// This leaf as a page of the document of all applications.
+    /// This leaf as a page of a document of applications: of all, of those with an address, of the changed ones.
     pub(crate) fn page(&self, form: Form) -> Page {
         let runs = || self.pieces.iter().flat_map(|piece| piece.run());
         self.encodings

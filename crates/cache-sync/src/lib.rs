@@ -3,15 +3,19 @@
 
 mod config;
 mod delta;
+mod expiry;
 mod follow_registry;
 mod follower;
+mod interest;
 mod keys;
 mod leaf;
 mod metrics;
 mod paged_list;
+mod refresh;
 mod service;
 mod view;
 mod view_state;
+mod vips;
 
 pub use config::Config;
 pub use service::CacheSync;

@@ -16,6 +16,7 @@ pub(crate) struct Metrics {
     pub(crate) snapshots: Counter,
     pub(crate) watch_breaks: Counter,
     pub(crate) pages_sent: Counter,
+    pub(crate) pages_refreshed: Counter,
     pub(crate) payloads_repaired: Counter,
     pub(crate) revision: Level,
     pub(crate) instances: Level,
@@ -32,6 +33,7 @@ impl Metrics {
             ("snapshots", "Snapshots taken from the registry", &metrics.snapshots),
             ("watch_breaks", "Watches of the registry that broke", &metrics.watch_breaks),
             ("pages_sent", "Pages sent to followers", &metrics.pages_sent),
+            ("pages_refreshed", "Pages whose lease times were read anew", &metrics.pages_refreshed),
             (
                 "payloads_repaired",
                 "Payloads sent whole because a follower had missed something",

@@ -2,7 +2,7 @@
 //! Owned by `view_state`; its leaves are shared with every published view.
 
 use crate::leaf::{Entry, Leaf, Piece};
-use registry_model::AppName;
+use registry_model::{AppName, Mono};
 use std::{cmp::Ordering, mem, ops::Range, sync::Arc};
 use wire_codec::{Extent, Place};
 
@@ -30,8 +30,8 @@ impl<E: Entry> Edit<E> {
     }
 }
 
-/// The list.
-#[derive(Debug)]
+/// The list. A clone shares the leaves.
+#[derive(Clone, Debug)]
 pub(crate) struct PagedList<E> {
     leaves: Vec<Arc<Leaf<E>>>,
 }
@@ -48,6 +48,14 @@ impl<E: Entry> PagedList<E> {
         &self.leaves
     }
 
+    /// The leaves with entries of an application.
+    pub(crate) fn leaves_of(&self, app: &AppName) -> &[Arc<Leaf<E>>] {
+        let start = self.leaves.partition_point(|leaf| leaf.last_app().is_some_and(|last| last < app));
+        let rest = self.leaves.get(start..).unwrap_or_default();
+        let count = rest.partition_point(|leaf| leaf.first_app().is_some_and(|first| first <= app));
+        rest.get(..count).unwrap_or_default()
+    }
+
     /// All entries in order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &E> {
         self.leaves.iter().flat_map(|leaf| leaf.entries())
@@ -61,8 +69,8 @@ impl<E: Entry> PagedList<E> {
         piece.entries().get(at)
     }
 
-    /// Applies edits in their order: of several at one place the last counts.
-    pub(crate) fn edit(&mut self, mut edits: Vec<Edit<E>>) {
+    /// Applies edits in their order: of several at one place the last counts. What is put has lease times as of `now`.
+    pub(crate) fn edit(&mut self, mut edits: Vec<Edit<E>>, now: Mono) {
         edits.sort_by(|left, right| left.entry().compare(right.entry()));
         let mut edits = edits.into_iter().peekable();
         while let Some(edit) = edits.peek() {
@@ -76,7 +84,7 @@ impl<E: Entry> PagedList<E> {
             let old = self.leaves.get(at).map_or(&[][..], |leaf| leaf.pieces());
             let pieces = merge(old, mine);
             let replaced = at..(at + 1).min(self.leaves.len());
-            self.replace(replaced, pieces);
+            self.replace(replaced, pieces, now);
         }
     }
 
@@ -106,12 +114,14 @@ impl<E: Entry> PagedList<E> {
     }
 
     /// Puts pieces in the place of leaves.
-    fn replace(&mut self, old: Range<usize>, pieces: Vec<Arc<Piece<E>>>) {
+    fn replace(&mut self, old: Range<usize>, pieces: Vec<Arc<Piece<E>>>, now: Mono) {
+        let oldest = self.leaves.get(old.clone()).unwrap_or_default().iter().map(|leaf| leaf.read_at()).min();
+        let read_at = oldest.map_or(now, |oldest| oldest.min(now));
         let before = self.app_before(old.start).cloned();
         let after = self.leaves.get(old.end).and_then(|leaf| leaf.first_app()).cloned();
         let made: Vec<_> = cut(pieces, before.as_ref(), after.as_ref())
             .into_iter()
-            .map(|pieces| Leaf::new(pieces, Place::Later))
+            .map(|pieces| Leaf::new(pieces, Place::Later, read_at))
             .collect();
         let mut touched = old.start..old.start + made.len();
         self.leaves.splice(old, made);
@@ -148,7 +158,8 @@ impl<E: Entry> PagedList<E> {
                     Some(_) | None => pieces.push(Arc::clone(piece)),
                 }
             }
-            self.leaves.splice(left..left + 2, [Leaf::new(pieces, Place::Later)]);
+            let read_at = a.read_at().min(b.read_at());
+            self.leaves.splice(left..left + 2, [Leaf::new(pieces, Place::Later, read_at)]);
             touched.start = touched.start.min(left);
             touched.end = touched.end.saturating_sub(1).max(left + 1);
         }

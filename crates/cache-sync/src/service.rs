@@ -1,7 +1,14 @@
 //! What cache-sync offers: `CacheService`. Called by the read-only caches of http-facade.
 
 use crate::{
-    config::Config, follow_registry::FollowRegistry, follower::Follower, keys::PayloadKey, metrics::Metrics, view::View,
+    config::Config,
+    follow_registry::FollowRegistry,
+    follower::Follower,
+    interest::Interest,
+    keys::{PayloadKey, Scope},
+    metrics::Metrics,
+    refresh::Load,
+    view::View,
 };
 use parking_lot::Mutex;
 use registry_model::Position;
@@ -15,11 +22,14 @@ use registry_proto::{
 };
 use service_runtime::ProcessHandle;
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
@@ -27,6 +37,10 @@ use tonic::{Request, Response, Status};
 const COALESCE: Duration = Duration::from_millis(4);
 /// Under a storm of changes the pause grows with the cost of a round, up to this: well below what a reader waits for its own write.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// How long a first subscriber waits for present lease times; without registry-core it gets those that there are.
+const LOAD_PATIENCE: Duration = Duration::from_millis(500);
+/// Loads that may wait to be begun; whoever comes later waits for a place, within its patience.
+const LOADS: usize = 64;
 /// Pages that are encoded in passing; more leave the async threads.
 const FEW_PAGES: usize = 2;
 
@@ -37,6 +51,9 @@ type Followers = Mutex<HashMap<u64, Arc<Follower>>>;
 pub struct CacheSync {
     view: watch::Receiver<Option<Arc<View>>>,
     followers: Arc<Followers>,
+    interest: Arc<Interest>,
+    /// From subscriptions to the loop that follows the registry.
+    loads: mpsc::Sender<Load>,
     metrics: Arc<Metrics>,
     stopping: CancellationToken,
 }
@@ -46,9 +63,35 @@ impl CacheSync {
     pub fn start(config: &Config, registry: Registry, process: &ProcessHandle) -> Arc<Self> {
         let metrics = Arc::new(process.metrics().register(Metrics::new));
         let (published, view) = watch::channel(None);
-        let follow = FollowRegistry::new(config, registry, published, Arc::clone(&metrics), process);
+        let (loads, wanted) = mpsc::channel(LOADS);
+        let interest: Arc<Interest> = Arc::default();
+        let follow = FollowRegistry::new(
+            config,
+            registry,
+            published,
+            Arc::clone(&interest),
+            wanted,
+            Arc::clone(&metrics),
+            process,
+        );
         process.spawn("follow registry", follow.run(process.clone()));
-        Arc::new(Self { view, followers: Arc::default(), metrics, stopping: process.stopping() })
+        Arc::new(Self { view, followers: Arc::default(), interest, loads, metrics, stopping: process.stopping() })
+    }
+
+    fn seen(&self) -> Result<Arc<View>, Status> {
+        self.view.borrow().clone().ok_or_else(|| Status::unavailable("the registry has not been seen yet"))
+    }
+
+    /// Nobody has kept these payloads fresh: their lease times are read before they are sent.
+    async fn load(&self, scopes: Vec<Scope>) {
+        let (done, shown) = oneshot::channel();
+        let load = async {
+            if self.loads.send(Load { scopes, done }).await.is_ok() {
+                // An error means that nothing comes of it.
+                let _ = shown.await;
+            }
+        };
+        let _ = tokio::time::timeout(LOAD_PATIENCE, load).await;
     }
 }
 
@@ -60,7 +103,7 @@ impl CacheService for CacheSync {
         let FollowRequest { follower: id, mode } = request.into_inner();
         let out_of_range = || to_status(&ConvertError::OutOfRange { field: "mode", value: mode.into() });
         let mode = FollowMode::try_from(mode).map_err(|_| out_of_range())?;
-        let follower = Arc::new(Follower::new(mode));
+        let follower = Arc::new(Follower::new(mode, Arc::clone(&self.interest)));
         self.followers.lock().insert(id, Arc::clone(&follower));
         self.metrics.followers.inc();
         let stream = FollowStream {
@@ -98,8 +141,14 @@ impl CacheService for CacheSync {
             .get(&request.follower)
             .cloned()
             .ok_or_else(|| Status::not_found("there is no such follower"))?;
-        let view =
-            self.view.borrow().clone().ok_or_else(|| Status::unavailable("the registry has not been seen yet"))?;
+        let view = self.seen()?;
+        let scopes: HashSet<&Scope> = wanted.iter().map(|(key, _)| &key.scope).collect();
+        let is_new = |scope: &&&Scope| self.interest.lacks(scope) && view.pages(scope).is_some();
+        let new: Vec<Scope> = scopes.iter().filter(is_new).map(|scope| Scope::clone(scope)).collect();
+        if !new.is_empty() {
+            self.load(new).await;
+        }
+        let view = self.seen()?;
         let subscribe = |(key, held)| follower.subscribe(key, held, request.seen_sequence, &view, &self.metrics).into();
         let outcomes = wanted.into_iter().map(subscribe).collect();
         Ok(Response::new(SubscribeResponse { outcomes, position: Some(view.position.into()) }))

@@ -3,11 +3,11 @@
 use crate::{
     delta::Changed,
     keys::{PayloadKey, Scope},
-    leaf::{Entry, Leaf, Piece},
+    leaf::{Leaf, Piece, Present},
+    vips::{Members, Vips},
 };
-use registry_model::{AppName, Position, Record, StatusCounts};
+use registry_model::{AppName, Position, StatusCounts};
 use std::{
-    cmp::Ordering,
     collections::{HashMap, HashSet},
     ops::Range,
     sync::{
@@ -19,34 +19,8 @@ use wire_codec::{Document, Form, Page, PerForm, encode_head, encode_tail};
 
 /// Eureka's constant `versions__delta` of full lists.
 const FULL_VERSION: i64 = 1;
-
-/// An instance that is present: an entry of the registry's list, ordered by application and id.
-#[derive(Clone, Debug)]
-pub(crate) struct Present {
-    record: Record,
-    size: u32,
-}
-
-impl Present {
-    pub(crate) fn new(record: Record) -> Self {
-        let size = u32::try_from(record.instance.approximate_size()).unwrap_or(u32::MAX);
-        Self { record, size }
-    }
-}
-
-impl Entry for Present {
-    fn record(&self) -> &Record {
-        &self.record
-    }
-
-    fn size(&self) -> usize {
-        self.size as usize
-    }
-
-    fn compare(&self, other: &Self) -> Ordering {
-        self.record.key().cmp(other.record.key())
-    }
-}
+/// And of lists by address.
+const VIP_VERSION: i64 = -1;
 
 /// Gives each delta document that is built a number of its own.
 ///
@@ -73,12 +47,13 @@ pub(crate) struct View {
     pub(crate) complete: bool,
     pub(crate) registry: Arc<[Arc<Leaf<Present>>]>,
     pub(crate) delta: Arc<[Arc<Leaf<Changed>>]>,
+    pub(crate) vips: Vips,
     pub(crate) counts: StatusCounts,
     pub(crate) versions: Arc<DeltaVersions>,
     pub(crate) ends: Ends,
 }
 
-/// Heads and tails of the documents with counts, made once per view: each follower sends them with every change.
+/// Heads and tails of the documents that count all instances, made once per view: each follower sends them with every change.
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
     all: PerForm<OnceLock<(Page, Page)>>,
@@ -86,12 +61,13 @@ pub(crate) struct Ends {
 }
 
 impl View {
-    /// The pages of a payload; none if there is no such application.
+    /// The pages of a payload; none if there is no such application, or no instance with such an address.
     pub(crate) fn pages(&self, scope: &Scope) -> Option<PageList> {
         match scope {
             Scope::All => Some(PageList::All(Arc::clone(&self.registry))),
             Scope::Delta => Some(PageList::Delta(Arc::clone(&self.delta))),
             Scope::Application(app) => self.application(app).map(PageList::Application),
+            Scope::Vip(vip) => self.vips.get(vip).cloned().map(PageList::Vip),
         }
     }
 
@@ -110,6 +86,10 @@ impl View {
             Scope::All => Document::Registry { version: FULL_VERSION, hash: self.counts },
             Scope::Delta => Document::Registry { version: self.versions.next(), hash: self.counts },
             Scope::Application(name) => Document::Application { name: name.clone() },
+            Scope::Vip(vip) => {
+                let hash = self.vips.get(vip).map(|members| members.counts()).unwrap_or_default();
+                Document::Registry { version: VIP_VERSION, hash }
+            }
         }
     }
 
@@ -122,13 +102,18 @@ impl View {
         let kept = match &key.scope {
             Scope::All => Some(self.ends.all.of(key.form)),
             Scope::Delta => Some(self.ends.delta.of(key.form)),
-            Scope::Application(_) => None,
+            Scope::Application(_) | Scope::Vip(_) => None,
         };
         kept.map_or_else(make, |kept| kept.get_or_init(make).clone())
     }
 
-    /// The applications whose instances differ from an older view's.
-    pub(crate) fn changed_apps(&self, old: &Self) -> HashSet<AppName> {
+    /// The applications and addresses whose instances differ from an older view's.
+    pub(crate) fn changed(&self, old: &Self) -> HashSet<Scope> {
+        let apps = self.changed_apps(old).into_iter().map(Scope::Application);
+        apps.chain(self.vips.changed(&old.vips).into_iter().map(Scope::Vip)).collect()
+    }
+
+    fn changed_apps(&self, old: &Self) -> HashSet<AppName> {
         let mut changed = HashSet::new();
         for difference in differences(&old.registry, &self.registry) {
             let pieces = |leaves: &[Arc<Leaf<Present>>], range: Range<usize>| {
@@ -153,6 +138,7 @@ pub(crate) enum PageList {
     All(Arc<[Arc<Leaf<Present>>]>),
     Delta(Arc<[Arc<Leaf<Changed>>]>),
     Application(Arc<[Arc<Piece<Present>>]>),
+    Vip(Arc<Members>),
 }
 
 /// New pages in the place of old ones.
@@ -170,6 +156,7 @@ impl PageList {
             Self::All(leaves) => leaves.len(),
             Self::Delta(leaves) => leaves.len(),
             Self::Application(pieces) => pieces.len(),
+            Self::Vip(members) => members.leaves().len(),
         }
     }
 
@@ -179,6 +166,7 @@ impl PageList {
             (Some(Self::All(old)), Self::All(new)) => differences(old, new),
             (Some(Self::Delta(old)), Self::Delta(new)) => differences(old, new),
             (Some(Self::Application(old)), Self::Application(new)) => differences(old, new),
+            (Some(Self::Vip(old)), Self::Vip(new)) => differences(old.leaves(), new.leaves()),
             (None, _) if self.len() == 0 => Vec::new(),
             (Some(_) | None, _) => vec![Difference { removed: 0..0, inserted: 0..self.len() }],
         }
@@ -190,6 +178,7 @@ impl PageList {
             Self::All(leaves) => leaves.get(at).map(|leaf| leaf.page(form)),
             Self::Delta(leaves) => leaves.get(at).map(|leaf| leaf.page(form)),
             Self::Application(pieces) => pieces.get(at).map(|piece| piece.page(form)),
+            Self::Vip(members) => members.leaves().get(at).map(|leaf| leaf.page(form)),
         }
     }
 }

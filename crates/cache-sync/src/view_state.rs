@@ -4,13 +4,14 @@
 //! warm, what its new life never named goes.
 
 use crate::{
-    delta::Delta,
-    leaf::Entry,
+    delta::{Changed, Delta},
+    leaf::{Entry, Leaf, Present},
     paged_list::{Edit, PagedList},
-    view::{DeltaVersions, Ends, Present, View},
+    view::{DeltaVersions, Ends, View},
+    vips::{VipEdits, Vips},
 };
 use registry_model::{
-    ActionType, Change, InstanceKey, InstanceStatus, Mono, NodeId, Position, Record, Revision, StatusCounts, UnixMillis,
+    ActionType, Change, InstanceKey, Mono, NodeId, Position, Record, Revision, StatusCounts, UnixMillis,
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -48,8 +49,11 @@ pub(crate) struct Snapshot {
 #[derive(Debug)]
 pub(crate) struct ViewState {
     registry: PagedList<Present>,
+    vips: Vips,
     counts: StatusCounts,
     delta: Delta,
+    /// The delta that views have: leaving it by age rebuilds nothing, so it may have entries that `delta` has dropped.
+    shown_delta: Arc<[Arc<Leaf<Changed>>]>,
     retention: Duration,
     versions: Arc<DeltaVersions>,
     /// Where the view is; none before the first snapshot.
@@ -64,8 +68,10 @@ impl ViewState {
     pub(crate) fn new(retention: Duration, now: UnixMillis) -> Self {
         Self {
             registry: PagedList::default(),
+            vips: Vips::default(),
             counts: StatusCounts::default(),
             delta: Delta::default(),
+            shown_delta: Arc::default(),
             retention,
             versions: Arc::new(DeltaVersions::starting_at(now.0)),
             at: None,
@@ -98,9 +104,9 @@ impl ViewState {
             named.extend(changes.iter().map(|change| change.record.key().clone()));
         }
         let records: Vec<Record> = changes.into_iter().map(|change| change.record).collect();
-        self.put(records.iter().cloned());
-        self.delta.add(records.into_iter().map(|record| (record, now)));
-        self.delta.drop_older(self.retention, now);
+        self.put(records.iter().cloned(), now);
+        self.delta.add(records.into_iter().map(|record| (record, now)), now);
+        self.show_delta(now);
         Ok(())
     }
 
@@ -117,18 +123,18 @@ impl ViewState {
             self.remove(now, |key| known.contains(key) && !named.contains(key));
         }
         let (changed, refreshed) = self.compare(records);
-        self.put(changed.iter().cloned().chain(refreshed));
+        self.put(changed.iter().cloned().chain(refreshed), now.mono);
         if first {
             let arrived = |change: &Change| now.mono.saturating_sub(now.unix.since(change.at));
-            self.delta.add(recent.into_iter().map(|change| (change.record.clone(), arrived(&change))));
+            self.delta.add(recent.into_iter().map(|change| (change.record.clone(), arrived(&change))), now.mono);
         } else {
-            self.delta.add(changed.into_iter().map(|record| (record, now.mono)));
+            self.delta.add(changed.into_iter().map(|record| (record, now.mono)), now.mono);
         }
         self.named = Some(named);
         if warm {
             self.warm(now);
         }
-        self.delta.drop_older(self.retention, now.mono);
+        self.show_delta(now.mono);
     }
 
     /// The registry is warm: what its present life never named is gone.
@@ -144,13 +150,21 @@ impl ViewState {
         let held = self.registry.entries().map(Entry::record);
         let gone: Vec<Record> =
             held.filter(|record| gone(record.key())).map(|record| removed(record, now.unix)).collect();
-        self.put(gone.iter().cloned());
-        self.delta.add(gone.into_iter().map(|record| (record, now.mono)));
+        if !gone.is_empty() {
+            self.put(gone.iter().cloned(), now.mono);
+            self.delta.add(gone.into_iter().map(|record| (record, now.mono)), now.mono);
+            self.show_delta(now.mono);
+        }
     }
 
-    /// Drops delta entries that are older than the retention; says whether there were any. They leave the document with its next rebuild.
-    pub(crate) fn drop_old_changes(&mut self, now: Mono) -> bool {
-        self.delta.drop_older(self.retention, now)
+    /// Drops delta entries that are older than the retention. They leave the document when it is next rebuilt, or expires.
+    pub(crate) fn drop_old_changes(&mut self, now: Mono) {
+        self.delta.drop_older(self.retention, now);
+    }
+
+    fn show_delta(&mut self, now: Mono) {
+        self.delta.drop_older(self.retention, now);
+        self.shown_delta = self.delta.list().leaves().into();
     }
 
     /// The view as it is; none before the first snapshot.
@@ -160,7 +174,8 @@ impl ViewState {
                 position,
                 complete: self.complete,
                 registry: self.registry.leaves().into(),
-                delta: self.delta.list().leaves().into(),
+                delta: Arc::clone(&self.shown_delta),
+                vips: self.vips.clone(),
                 counts: self.counts,
                 versions: Arc::clone(&self.versions),
                 ends: Ends::default(),
@@ -189,23 +204,26 @@ impl ViewState {
         (changed, refreshed)
     }
 
-    /// Puts records into the list, or takes them out, in their order, as their actions say.
-    fn put(&mut self, records: impl IntoIterator<Item = Record>) {
-        let mut statuses: HashMap<InstanceKey, Option<InstanceStatus>> = HashMap::new();
-        let mut edits = Vec::new();
+    /// Puts records into the lists, or takes them out, in their order, as their actions say.
+    fn put(&mut self, records: impl IntoIterator<Item = Record>, now: Mono) {
+        let mut latest: HashMap<InstanceKey, Option<Present>> = HashMap::new();
+        let (mut edits, mut vips) = (Vec::new(), VipEdits::default());
         for record in records {
-            let status = match record.instance.action {
-                ActionType::Added | ActionType::Modified => Some(record.instance.status),
-                ActionType::Deleted => None,
+            let is_present = match record.instance.action {
+                ActionType::Added | ActionType::Modified => true,
+                ActionType::Deleted => false,
             };
             let entry = Present::new(record);
-            let held = || self.registry.get(&entry).map(|held| held.record().instance.status);
-            let before = statuses.insert(entry.record().key().clone(), status).unwrap_or_else(held);
-            before.into_iter().for_each(|status| self.counts.remove(status));
-            status.into_iter().for_each(|status| self.counts.add(status));
-            edits.push(if status.is_some() { Edit::Put(entry) } else { Edit::Remove(entry) });
+            let after = is_present.then(|| entry.clone());
+            let before = latest.insert(entry.record().key().clone(), after.clone());
+            let before = before.unwrap_or_else(|| self.registry.get(&entry).cloned());
+            before.iter().for_each(|entry| self.counts.remove(entry.record().instance.status));
+            after.iter().for_each(|entry| self.counts.add(entry.record().instance.status));
+            vips.add(before.as_ref(), after.as_ref());
+            edits.push(if is_present { Edit::Put(entry) } else { Edit::Remove(entry) });
         }
-        self.registry.edit(edits);
+        self.registry.edit(edits, now);
+        self.vips.edit(vips, now);
     }
 }
 
@@ -218,6 +236,10 @@ fn removed(record: &Record, now: UnixMillis) -> Record {
     lease.evicted = now;
     Record { instance: Arc::new(instance), lease }
 }
+
+mod lease_times;
+
+pub(crate) use lease_times::{LeaseReading, Stale};
 
 #[cfg(test)]
 mod tests;

@@ -47,6 +47,7 @@ impl Profile {
             Self::Eureka => &[
                 ("lease-expiry", "doubled"),
                 ("cache-push", "false"),
+                ("response-cache-expiry-spread", "0s"),
                 ("store-unchanged-override", "false"),
                 ("cancel-grace", "0s"),
                 ("eviction-interval", "60s"),

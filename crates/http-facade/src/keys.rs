@@ -2,6 +2,7 @@
 
 use registry_model::AppName;
 use registry_proto::cache::{PayloadForm, PayloadKey, PayloadScope};
+use std::sync::Arc;
 use wire_codec::Form;
 
 /// Which payload.
@@ -13,6 +14,10 @@ pub(crate) enum Scope {
     Delta,
     /// One application.
     Application(AppName),
+    /// The instances that list this `vipAddress`.
+    Vip(Arc<str>),
+    /// The instances that list this `secureVipAddress`.
+    Svip(Arc<str>),
 }
 
 /// A payload in one form.
@@ -24,10 +29,12 @@ pub(crate) struct Key {
 
 impl From<&Key> for PayloadKey {
     fn from(key: &Key) -> Self {
-        let (scope, app) = match &key.scope {
-            Scope::All => (PayloadScope::All, ""),
-            Scope::Delta => (PayloadScope::Delta, ""),
-            Scope::Application(app) => (PayloadScope::Application, app.as_str()),
+        let (scope, app, vip) = match &key.scope {
+            Scope::All => (PayloadScope::All, "", ""),
+            Scope::Delta => (PayloadScope::Delta, "", ""),
+            Scope::Application(app) => (PayloadScope::Application, app.as_str(), ""),
+            Scope::Vip(vip) => (PayloadScope::Vip, "", &**vip),
+            Scope::Svip(vip) => (PayloadScope::Svip, "", &**vip),
         };
         let form = match key.form {
             Form::Json => PayloadForm::Json,
@@ -36,7 +43,7 @@ impl From<&Key> for PayloadKey {
             Form::JsonCompact => PayloadForm::JsonCompact,
             Form::XmlCompact => PayloadForm::XmlCompact,
         };
-        Self { scope: scope.into(), app: app.to_owned(), form: form.into() }
+        Self { scope: scope.into(), app: app.to_owned(), form: form.into(), vip: vip.to_owned() }
     }
 }
 
@@ -47,6 +54,8 @@ impl Key {
             PayloadScope::All => Scope::All,
             PayloadScope::Delta => Scope::Delta,
             PayloadScope::Application => Scope::Application(AppName::parse(&message.app).ok()?),
+            PayloadScope::Vip => Scope::Vip(message.vip.as_str().into()),
+            PayloadScope::Svip => Scope::Svip(message.vip.as_str().into()),
             PayloadScope::Unspecified => return None,
         };
         let form = match message.form() {
@@ -67,7 +76,8 @@ mod tests {
 
     #[test]
     fn a_key_survives_its_message() {
-        for scope in [Scope::All, Scope::Delta, Scope::Application(AppName::parse("ORDERS").unwrap())] {
+        let app = Scope::Application(AppName::parse("ORDERS").unwrap());
+        for scope in [Scope::All, Scope::Delta, app, Scope::Vip("a".into()), Scope::Svip("a".into())] {
             for form in Form::ALL {
                 let key = Key { scope: scope.clone(), form };
                 assert_eq!(Key::of(&PayloadKey::from(&key)), Some(key));

@@ -18,6 +18,7 @@ pub(crate) enum Subject {
     Apps,
     Delta,
     App,
+    Vip,
     Register,
     Instance,
     Renew,
@@ -33,10 +34,11 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Apps,
         Self::Delta,
         Self::App,
+        Self::Vip,
         Self::Register,
         Self::Instance,
         Self::Renew,
@@ -54,6 +56,7 @@ impl Subject {
             Self::Apps => "apps",
             Self::Delta => "delta",
             Self::App => "app",
+            Self::Vip => "vip",
             Self::Register => "register",
             Self::Instance => "instance",
             Self::Renew => "renew",

@@ -6,16 +6,23 @@ use crate::{
 };
 use arc_swap::ArcSwapOption;
 use parking_lot::RwLock;
-use registry_model::{AppName, Mono, Position};
+use registry_model::{Mono, Position, StatusCounts};
 use service_runtime::SharedClock;
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 use tokio_util::sync::CancellationToken;
-use wire_codec::{CorruptPage, Form, Payload, PerForm};
+use wire_codec::{CorruptPage, Document, Form, Page, Payload, PerForm, encode_head, encode_tail};
 
 /// How long plain bytes are kept after they were last read.
 const PLAIN_KEPT: Duration = Duration::from_secs(180);
 /// How often plain bytes that nobody reads are looked for.
 const PLAIN_SWEEP: Duration = Duration::from_secs(30);
+
+/// Eureka's constant `versions__delta` of lists by address.
+const VIP_VERSION: i64 = -1;
 
 /// A payload at one position.
 #[derive(Debug)]
@@ -91,7 +98,9 @@ impl Held {
 pub(crate) struct ReadOnly {
     all: PerForm<ArcSwapOption<Held>>,
     delta: PerForm<ArcSwapOption<Held>>,
-    applications: RwLock<HashMap<(AppName, Form), Arc<Held>>>,
+    /// Applications and addresses.
+    named: RwLock<HashMap<Key, Arc<Held>>>,
+    no_instances: PerForm<OnceLock<Arc<Held>>>,
 }
 
 impl ReadOnly {
@@ -99,7 +108,7 @@ impl ReadOnly {
         match &key.scope {
             Scope::All => self.all.of(key.form).load_full(),
             Scope::Delta => self.delta.of(key.form).load_full(),
-            Scope::Application(app) => self.applications.read().get(&(app.clone(), key.form)).cloned(),
+            Scope::Application(_) | Scope::Vip(_) | Scope::Svip(_) => self.named.read().get(key).cloned(),
         }
     }
 
@@ -107,8 +116,8 @@ impl ReadOnly {
         match &key.scope {
             Scope::All => self.all.of(key.form).store(Some(held)),
             Scope::Delta => self.delta.of(key.form).store(Some(held)),
-            Scope::Application(app) => {
-                let replaced = self.applications.write().insert((app.clone(), key.form), held);
+            Scope::Application(_) | Scope::Vip(_) | Scope::Svip(_) => {
+                let replaced = self.named.write().insert(key.clone(), held);
                 // A payload is freed here, after the lock.
                 drop(replaced);
             }
@@ -119,11 +128,22 @@ impl ReadOnly {
         match &key.scope {
             Scope::All => self.all.of(key.form).store(None),
             Scope::Delta => self.delta.of(key.form).store(None),
-            Scope::Application(app) => {
-                let removed = self.applications.write().remove(&(app.clone(), key.form));
+            Scope::Application(_) | Scope::Vip(_) | Scope::Svip(_) => {
+                let removed = self.named.write().remove(key);
                 drop(removed);
             }
         }
+    }
+
+    /// What an address is answered that no instance lists: the same for all of them, so that none takes room.
+    pub(crate) fn no_instances(&self, form: Form) -> Arc<Held> {
+        let make = || {
+            let document = Document::Registry { version: VIP_VERSION, hash: StatusCounts::default() };
+            let [head, tail] = [encode_head(form, &document), encode_tail(form, &document)];
+            let payload = Payload::new(Page::deflate(&head), Vec::new(), Page::deflate(&tail));
+            Arc::new(Held::new(payload, Position::default(), 0))
+        };
+        Arc::clone(self.no_instances.of(form).get_or_init(make))
     }
 
     /// Everything held.
@@ -135,9 +155,7 @@ impl ReadOnly {
                 list.extend(self.get(&key).map(|held| (key, held)));
             }
         }
-        for ((app, form), held) in &*self.applications.read() {
-            list.push((Key { scope: Scope::Application(app.clone()), form: *form }, Arc::clone(held)));
-        }
+        list.extend(self.named.read().iter().map(|(key, held)| (key.clone(), Arc::clone(held))));
         list
     }
 

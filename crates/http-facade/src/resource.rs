@@ -26,6 +26,10 @@ pub(crate) enum Resource<'a> {
     LeaseStatus(Cow<'a, str>, Cow<'a, str>),
     /// The metadata of an instance.
     Metadata(Cow<'a, str>, Cow<'a, str>),
+    /// The instances that list a `vipAddress`.
+    Vip(Cow<'a, str>),
+    /// The instances that list a `secureVipAddress`.
+    Svip(Cow<'a, str>),
     /// An instance of whichever application.
     ById(Cow<'a, str>),
     /// The status of an auto-scaling group.
@@ -98,6 +102,8 @@ impl<'a> Resource<'a> {
     fn beside_apps(first: Option<&str>, mut segments: impl Iterator<Item = &'a str>) -> Result<Self, BrokenEncoding> {
         Ok(match (first, segments.next(), segments.next(), segments.next()) {
             (Some("instances"), Some(id), None, _) => Self::ById(decode_path(id)?),
+            (Some("vips"), Some(vip), None, _) => Self::Vip(decode_path(vip)?),
+            (Some("svips"), Some(vip), None, _) => Self::Svip(decode_path(vip)?),
             (Some("asg"), Some(_), Some("status"), None) => Self::AutoScalingGroup,
             (Some("status"), None, ..) => Self::ServerStatus,
             (Some("serverinfo"), None, ..) => Self::ServerInfo,

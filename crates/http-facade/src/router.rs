@@ -27,6 +27,8 @@ enum Route<'a> {
     Apps(Extent),
     Delta(Extent),
     App(&'a str, Extent),
+    Vip(&'a str, Extent),
+    Svip(&'a str, Extent),
     Register(&'a str),
     Instance(&'a str, &'a str, Extent),
     Renew(&'a str, &'a str),
@@ -78,6 +80,8 @@ const fn methods(resource: &Resource<'_>) -> &'static str {
     match resource {
         Resource::Apps
         | Resource::Delta
+        | Resource::Vip(_)
+        | Resource::Svip(_)
         | Resource::ById(_)
         | Resource::ServerStatus
         | Resource::Overrides
@@ -103,6 +107,8 @@ impl<'a> Route<'a> {
             (Resource::Apps, Verb::Read(extent)) => Self::Apps(extent),
             (Resource::Delta, Verb::Read(extent)) => Self::Delta(extent),
             (Resource::App(app), Verb::Read(extent)) => Self::App(app, extent),
+            (Resource::Vip(vip), Verb::Read(extent)) => Self::Vip(vip, extent),
+            (Resource::Svip(vip), Verb::Read(extent)) => Self::Svip(vip, extent),
             (Resource::App(app), Verb::Post) => Self::Register(app),
             (Resource::Operations, Verb::Read(extent)) => Self::Operations(extent),
             (Resource::InstanceStatus(app, id), Verb::Put) => Self::SetStatus(app, id, Spelling::Eureka),
@@ -132,6 +138,8 @@ impl<'a> Route<'a> {
             Self::Apps(Extent::HeadersOnly)
             | Self::Delta(Extent::HeadersOnly)
             | Self::App(_, Extent::HeadersOnly)
+            | Self::Vip(..)
+            | Self::Svip(..)
             | Self::Register(_)
             | Self::Instance(..)
             | Self::Renew(..)
@@ -158,6 +166,7 @@ impl<'a> Route<'a> {
             Self::Apps(_) => Subject::Apps,
             Self::Delta(_) => Subject::Delta,
             Self::App(..) => Subject::App,
+            Self::Vip(..) | Self::Svip(..) => Subject::Vip,
             Self::Register(_) => Subject::Register,
             Self::Instance(..) | Self::ById(..) => Subject::Instance,
             Self::Renew(..) => Subject::Renew,
@@ -232,6 +241,12 @@ where
             apps::cached(facade, Scope::Delta, list_form(form), headers, extent).await
         }
         (Route::App(app, extent), Some(form)) => apps::application(facade, app, list_form(form), headers, extent).await,
+        (Route::Vip(vip, extent), Some(form)) => {
+            apps::listing(facade, Scope::Vip(vip.into()), list_form(form), headers, extent).await
+        }
+        (Route::Svip(vip, extent), Some(form)) => {
+            apps::listing(facade, Scope::Svip(vip.into()), list_form(form), headers, extent).await
+        }
         // Boxed: these are rarer, and every request carries the size of the largest future.
         (Route::Register(app), Some(form)) => Box::pin(instances::register(facade, app, headers, form, body)).await,
         (Route::Instance(app, id, extent), Some(form)) => {
@@ -323,6 +338,11 @@ mod tests {
             (Method::GET, "/eureka/apps/A/i", "Instance(\"A\", \"i\", Whole)"),
             (Method::PUT, "/eureka//apps/A/i", "Renew(\"A\", \"i\")"),
             (Method::DELETE, "/eureka/v2/apps/A/i", "Cancel(\"A\", \"i\")"),
+            (Method::GET, "/eureka/vips/a%2Cb", "Vip(\"a,b\", Whole)"),
+            (Method::HEAD, "/eureka/v2/svips/A/", "Svip(\"A\", HeadersOnly)"),
+            (Method::GET, "/eureka/vips/a/b", "NoSuchResource"),
+            (Method::GET, "/eureka/vips", "NoSuchResource"),
+            (Method::PUT, "/eureka/vips/a", "NoSuchMethod(\"HEAD,GET,OPTIONS\")"),
             (Method::GET, "/livez", "Operations(Whole)"),
         ];
         for (method, path, expected) in table {

@@ -135,7 +135,7 @@ proptest! {
     #[test]
     fn a_reader_that_applies_every_message_holds_the_documents_of_the_view(mode in prop::sample::select(vec![FollowMode::Push, FollowMode::OnRequest]), acts in acts()) {
         let metrics = Metrics::default();
-        let (mut state, follower, mut reader, keys) = (empty_state(), Follower::new(mode), Reader::default(), keys());
+        let (mut state, follower, mut reader, keys) = (empty_state(), Follower::new(mode, Arc::default()), Reader::default(), keys());
         let mut revision = 0;
         let mut view = state.view().unwrap();
         for act in acts.into_iter().chain((0..keys.len()).map(Act::Subscribe)).chain([Act::Level]) {
@@ -181,7 +181,8 @@ proptest! {
 #[test]
 fn a_reader_that_holds_nothing_gets_a_whole_payload_even_while_updates_are_on_their_way() {
     let metrics = Metrics::default();
-    let (mut state, follower, all) = (empty_state(), Follower::new(FollowMode::Push), key(Scope::All, Form::Json));
+    let (mut state, follower, all) =
+        (empty_state(), Follower::new(FollowMode::Push, Arc::default()), key(Scope::All, Form::Json));
     let mut level = |revision: u64| {
         state
             .changes(
@@ -212,7 +213,8 @@ fn a_reader_that_holds_nothing_gets_a_whole_payload_even_while_updates_are_on_th
 #[test]
 fn a_large_payload_comes_in_parts() {
     let metrics = Metrics::default();
-    let (mut state, follower, mut reader) = (empty_state(), Follower::new(FollowMode::Push), Reader::default());
+    let (mut state, follower, mut reader) =
+        (empty_state(), Follower::new(FollowMode::Push, Arc::default()), Reader::default());
     let noise = |seed: u64| {
         let numbers =
             std::iter::successors(Some(seed + 1), |n| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1)));

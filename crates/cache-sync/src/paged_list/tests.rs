@@ -86,7 +86,7 @@ fn apply(list: &mut PagedList<Plain>, oracle: &mut Oracle, edits: Vec<Edit<Plain
             Edit::Remove(entry) => oracle.remove(entry.0.key()),
         };
     }
-    list.edit(edits);
+    list.edit(edits, Mono::from_nanos(1));
 }
 
 proptest! {

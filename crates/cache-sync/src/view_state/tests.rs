@@ -122,7 +122,10 @@ fn the_first_snapshot_brings_the_recent_changes_with_their_age() {
     state.snapshot(Snapshot { recent: recent.to_vec(), ..snapshot(at(1, 2), true, records) }, now(270));
     assert_eq!(delta(&state.view().unwrap()), ["i1 ADDED", "i2 ADDED"]);
     state.drop_old_changes(now(281).mono);
-    assert_eq!(delta(&state.view().unwrap()), ["i2 ADDED"]);
+    assert_eq!(delta(&state.view().unwrap()), ["i1 ADDED", "i2 ADDED"], "leaving by age rebuilds nothing");
+    let change = change(3, registered("i3", 1, ActionType::Added));
+    state.changes(Revision(2), Revision(3), vec![change], now(282).mono).unwrap();
+    assert_eq!(delta(&state.view().unwrap()), ["i2 ADDED", "i3 ADDED"]);
 }
 
 #[derive(Clone, Debug)]

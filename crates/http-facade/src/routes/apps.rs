@@ -1,4 +1,4 @@
-//! Cached reads: all applications, the delta, one application. Called by `router`; reads the tier.
+//! Cached reads: all applications, the delta, one application, the instances with an address. Called by `router`; reads the tier.
 
 use crate::{
     body::{Body, Frames},
@@ -28,6 +28,23 @@ pub(crate) async fn application(
     }
 }
 
+/// `GET vips/{vip}` and `GET svips/{vip}`: an address that no instance lists has an empty list.
+pub(crate) async fn listing(
+    facade: &Facade,
+    scope: Scope,
+    form: Form,
+    headers: &HeaderMap,
+    extent: Extent,
+) -> Response<Body> {
+    match read(facade, scope, form).await {
+        Err(Missing::NotFound) => {
+            let nothing = facade.tier.pages.no_instances(form);
+            payload(facade, &nothing, form, coding(headers), extent).await
+        }
+        found => answer(facade, found, form, headers, extent).await,
+    }
+}
+
 /// A payload from the tier.
 pub(crate) async fn cached(
     facade: &Facade,
@@ -36,8 +53,23 @@ pub(crate) async fn cached(
     headers: &HeaderMap,
     extent: Extent,
 ) -> Response<Body> {
+    let found = read(facade, scope, form).await;
+    answer(facade, found, form, headers, extent).await
+}
+
+async fn read(facade: &Facade, scope: Scope, form: Form) -> Result<Arc<Held>, Missing> {
     facade.tier.writes.level(&facade.clock).await;
-    match facade.tier.read(Key { scope, form }).await {
+    facade.tier.read(Key { scope, form }).await
+}
+
+async fn answer(
+    facade: &Facade,
+    found: Result<Arc<Held>, Missing>,
+    form: Form,
+    headers: &HeaderMap,
+    extent: Extent,
+) -> Response<Body> {
+    match found {
         Ok(held) => payload(facade, &held, form, coding(headers), extent).await,
         Err(Missing::NotFound) => respond::cut(respond::empty(StatusCode::NOT_FOUND), extent),
         Err(Missing::Unavailable) => respond::cut(respond::unavailable(), extent),
