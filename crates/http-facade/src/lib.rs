@@ -6,6 +6,7 @@ mod apply;
 mod body;
 mod config;
 mod error;
+mod eureka_metrics;
 mod facade;
 mod follow;
 mod identity;

@@ -1,6 +1,7 @@
 //! What the facade counts. One struct, made from the process's registry; counting is one atomic addition.
 
 use crate::{
+    eureka_metrics::EurekaNames,
     identity::Identity,
     progress::Awaits,
     rate_limiter::{Admission, Fetch},
@@ -155,6 +156,7 @@ impl Metrics {
                 watermark_lag: Gauge::default(),
                 batch_sizes: Histogram::new([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0, 1024.0, 8192.0]),
             };
+            registry.register_collector(Box::new(metrics.eureka_names()));
             registry.register("heureka_facade_requests", "HTTP requests by resource and status", requests);
             registry.register("heureka_facade_reads", "Cached reads by what the read-only tier held", reads);
             registry.register("heureka_facade_bodies_refused", "Bodies of requests refused, by reason", bodies);
@@ -193,6 +195,12 @@ impl Metrics {
             );
             metrics
         })
+    }
+
+    fn eureka_names(&self) -> EurekaNames {
+        let of =
+            |subject: Subject| self.requests.get(subject as usize).map(|classes| classes.to_vec()).unwrap_or_default();
+        EurekaNames { all: of(Subject::Apps), delta: of(Subject::Delta), application: of(Subject::App) }
     }
 
     /// Counts one body that was refused.
@@ -254,6 +262,8 @@ mod tests {
             assert_eq!(subject as usize, place);
         }
         metrics.answered(Subject::Renew, StatusCode::NOT_FOUND);
+        metrics.answered(Subject::App, StatusCode::NOT_FOUND);
+        metrics.answered(Subject::App, StatusCode::OK);
         for (place, reason) in Refused::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, place);
         }
@@ -273,6 +283,8 @@ mod tests {
             r#"heureka_facade_bodies_refused_total{reason="busy"} 1"#,
             r#"heureka_facade_connections_given_up_total{reason="slow_reader"} 1"#,
             r#"heureka_facade_reads_total{outcome="hit"} 1"#,
+            "eureka_get_all_total 0",
+            "eureka_get_application_total 2",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }

@@ -4,6 +4,7 @@
 mod cancel_grace;
 mod change_log;
 mod config;
+mod eureka_metrics;
 mod key_ref;
 mod lease_table;
 mod life;

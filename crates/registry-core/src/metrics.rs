@@ -1,5 +1,6 @@
 //! What registry-core counts. Owned by the registry and the watches; read through `/metrics`.
 
+use crate::eureka_metrics::EurekaNames;
 use prometheus_client::{
     metrics::{
         counter::Counter,
@@ -14,7 +15,7 @@ use std::sync::atomic::AtomicU64;
 pub(crate) type Level = Gauge<u64, AtomicU64>;
 
 /// How long leases outlive their end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct EvictionDelay(pub(crate) Histogram);
 
 impl Default for EvictionDelay {
@@ -24,9 +25,22 @@ impl Default for EvictionDelay {
     }
 }
 
-/// The counters and levels of one registry.
-#[derive(Debug, Default)]
+/// Calls that other servers replicated, by kind; nothing is added to these for a client's call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Replicated {
+    pub(crate) renewals: Counter,
+    pub(crate) renewals_not_found: Counter,
+    pub(crate) registrations: Counter,
+    pub(crate) cancels: Counter,
+    pub(crate) cancels_not_found: Counter,
+    pub(crate) status_updates: Counter,
+    pub(crate) status_override_deletes: Counter,
+}
+
+/// The counters and levels of one registry. Clones count together.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Metrics {
+    pub(crate) replicated: Replicated,
     pub(crate) renewals: Counter,
     pub(crate) renewals_not_found: Counter,
     pub(crate) registrations: Counter,
@@ -46,6 +60,9 @@ pub(crate) struct Metrics {
     pub(crate) expected_clients: Level,
     pub(crate) renewals_last_minute: Level,
     pub(crate) renewals_threshold: Level,
+    pub(crate) replications_last_minute: Level,
+    pub(crate) below_threshold: Level,
+    pub(crate) preservation_enabled: Level,
     pub(crate) eviction_delay: EvictionDelay,
     pub(crate) overrides: Level,
     pub(crate) revision: Level,
@@ -58,6 +75,7 @@ impl Metrics {
     /// Adds them to what the process collects.
     pub(crate) fn new(collected: &mut Collected) -> Self {
         let metrics = Self::default();
+        collected.register_collector(Box::new(EurekaNames(metrics.clone())));
         let collected = collected.sub_registry_with_prefix("heureka_registry");
         let counters = [
             ("renewals", "Leases renewed", &metrics.renewals),
@@ -129,5 +147,40 @@ mod tests {
         prometheus_client::encoding::text::encode(&mut text, &collected).unwrap();
         assert!(text.contains("heureka_registry_renewals_total 1\n"), "{text}");
         assert!(text.contains("heureka_registry_leases 3\n"), "{text}");
+    }
+
+    #[test]
+    fn the_same_figures_have_eurekas_names() {
+        let mut collected = Collected::default();
+        let metrics = Metrics::new(&mut collected);
+        let counts = [
+            (&metrics.renewals, 5),
+            (&metrics.renewals_not_found, 2),
+            (&metrics.replicated.renewals, 3),
+            (&metrics.cancels, 4),
+            (&metrics.cancels_not_found, 1),
+            (&metrics.evictions, 6),
+            (&metrics.replicated.cancels, 2),
+        ];
+        for (counter, count) in counts {
+            counter.inc_by(count);
+        }
+        metrics.protecting.set(1);
+        metrics.renewals_threshold.set(17);
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &collected).unwrap();
+        for line in [
+            "eureka_renew_total 7",
+            "eureka_renew_minus_replication_total 4",
+            "eureka_renew_not_found_total 2",
+            "eureka_cancel_total 11",
+            "eureka_cancel_minus_replication_total 9",
+            "eureka_cancel_not_found_total 1",
+            "eureka_expired_total 6",
+            "eureka_is_lease_expiration_enabled 0",
+            "eureka_num_of_renews_per_min_threshold 17",
+        ] {
+            assert!(text.contains(&format!("{line}\n")), "{line} is not in\n{text}");
+        }
     }
 }

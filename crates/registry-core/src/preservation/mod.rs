@@ -26,12 +26,16 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
+/// For so long after a start nobody is told of few renewals, as in Eureka.
+const SILENCE: Duration = Duration::from_secs(300);
+
 /// What decides whether leases that have run out may go.
 #[derive(Debug)]
 pub(crate) struct Preservation {
     policy: PreservationPolicy,
     settings: PreservationSettings,
     expiry: LeaseExpiry,
+    began: Mono,
     /// Renewals; one atomic operation each.
     renewals: MeasuredRate,
     /// Calls that other servers replicate to us.
@@ -111,6 +115,7 @@ impl Preservation {
             policy: settings.policy(),
             settings,
             expiry,
+            began: now,
             renewals: MeasuredRate::new(now),
             replications: MeasuredRate::new(now),
             state: Mutex::new(state),
@@ -210,6 +215,10 @@ impl Preservation {
         metrics.expected_clients.set(figures.expected_clients);
         metrics.renewals_last_minute.set(figures.renewals_last_minute);
         metrics.renewals_threshold.set(figures.threshold);
+        metrics.replications_last_minute.set(figures.replications_last_minute);
+        let below = figures.renewals_last_minute <= figures.threshold;
+        metrics.below_threshold.set(u64::from(below && now.saturating_since(self.began) > SILENCE));
+        metrics.preservation_enabled.set(u64::from(self.policy.switch == SelfPreservation::Enabled));
     }
 
     /// The leases that have run out. `extra` is more time for each of them, for this report only.

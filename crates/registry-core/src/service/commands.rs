@@ -1,7 +1,11 @@
 //! Commands on one instance. Called by http-facade; they answer with a position that includes what they did.
 
-use crate::registry::{MetadataTooLarge, Registry};
-use registry_model::{Classify, ErrorClass, InstanceStatus, UnixMillis};
+use crate::{
+    metrics::Replicated,
+    registry::{MetadataTooLarge, Registry},
+};
+use prometheus_client::metrics::counter::Counter;
+use registry_model::{Classify, ErrorClass, InstanceStatus, Origin, UnixMillis};
 use registry_proto::{
     ConvertError,
     registry::{
@@ -33,6 +37,16 @@ impl Classify for InstanceTooLarge {
     }
 }
 
+/// Counts a call, if another server has replicated it.
+fn count(registry: &Registry, origin: Origin, kind: impl FnOnce(&Replicated) -> &Counter) {
+    match origin {
+        Origin::Peer => {
+            kind(&registry.metrics().replicated).inc();
+        }
+        Origin::Client => {}
+    }
+}
+
 pub(super) fn register(registry: &Registry, request: RegisterRequest) -> Result<RegisterResponse, Status> {
     let origin = request.origin().into();
     let message = request.instance.ok_or_else(|| to_status(&ConvertError::Missing("instance")))?;
@@ -47,13 +61,17 @@ pub(super) fn register(registry: &Registry, request: RegisterRequest) -> Result<
     }
     let position = registry.register(instance, origin);
     registry.count_replication(origin);
+    count(registry, origin, |replicated| &replicated.registrations);
     Ok(RegisterResponse { position: Some(position.into()) })
 }
 
 pub(super) fn cancel(registry: &Registry, request: &CancelRequest) -> CancelResponse {
     let (removed, position) = registry.cancel(&request.app, &request.instance_id);
-    if removed.is_some() {
-        registry.count_replication(request.origin().into());
+    let origin = request.origin().into();
+    count(registry, origin, |replicated| &replicated.cancels);
+    match removed {
+        Some(_) => registry.count_replication(origin),
+        None => count(registry, origin, |replicated| &replicated.cancels_not_found),
     }
     CancelResponse { found: removed.is_some(), position: Some(position.into()) }
 }
@@ -61,6 +79,7 @@ pub(super) fn cancel(registry: &Registry, request: &CancelRequest) -> CancelResp
 pub(super) fn set_status(registry: &Registry, request: &SetStatusRequest) -> Result<SetStatusResponse, Status> {
     let status = status_in("status", request.status)?.ok_or_else(|| to_status(&ConvertError::Missing("status")))?;
     let last_dirty = request.last_dirty_ms.map(UnixMillis);
+    count(registry, request.origin().into(), |replicated| &replicated.status_updates);
     let position = registry.set_status(&request.app, &request.instance_id, status, last_dirty);
     if position.is_some() {
         registry.count_replication(request.origin().into());
@@ -71,6 +90,7 @@ pub(super) fn set_status(registry: &Registry, request: &SetStatusRequest) -> Res
 pub(super) fn clear_status(registry: &Registry, request: &ClearStatusRequest) -> Result<ClearStatusResponse, Status> {
     let status = status_in("status", request.status)?.unwrap_or(InstanceStatus::Unknown);
     let last_dirty = request.last_dirty_ms.map(UnixMillis);
+    count(registry, request.origin().into(), |replicated| &replicated.status_override_deletes);
     let position = registry.clear_status(&request.app, &request.instance_id, status, last_dirty);
     if position.is_some() {
         registry.count_replication(request.origin().into());

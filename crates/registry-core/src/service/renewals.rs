@@ -4,7 +4,7 @@ use crate::{
     lease_table::{Moment, Renewal, RenewalCall},
     registry::Registry,
 };
-use registry_model::{Classify, ErrorClass, UnixMillis};
+use registry_model::{Classify, ErrorClass, Origin, UnixMillis};
 use registry_proto::{
     registry::{RenewBatchRequest, RenewBatchResponse, RenewOutcome, RenewRequest, RenewResponse},
     to_status,
@@ -71,5 +71,10 @@ fn renew_at(registry: &Registry, request: &RenewRequest, now: Moment) -> RenewRe
         | RenewOutcome::StoredIsNewer => &registry.metrics().renewals,
     };
     counter.inc();
+    if call.origin == Origin::Peer {
+        let replicated = &registry.metrics().replicated;
+        replicated.renewals.inc();
+        replicated.renewals_not_found.inc_by(u64::from(outcome == RenewOutcome::NotFound));
+    }
     RenewResponse { outcome: outcome.into(), stored }
 }

@@ -1,5 +1,6 @@
 //! The service as its callers see it: through the interface in process, and through the codec.
 
+mod counting;
 mod operators;
 
 use super::*;
