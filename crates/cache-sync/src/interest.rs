@@ -54,7 +54,7 @@ mod tests {
         interest.begins(&app);
         interest.ends(&app);
         assert!(!interest.lacks(&app));
-        assert_eq!(interest.scopes(), [app.clone()]);
+        assert_eq!(interest.scopes(), std::slice::from_ref(&app));
         interest.begins(&Scope::All);
         assert_eq!(interest.scopes(), [Scope::All]);
         interest.ends(&Scope::All);

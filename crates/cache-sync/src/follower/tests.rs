@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{
-    keys::Scope,
+    keys::{Scope, Security, Vip},
+    leaf::Entry as _,
     view_state::{Now, Snapshot, ViewState},
 };
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ use registry_model::{ActionType, AppName, Change, Epoch, Mono, NodeId, Record, R
 use registry_proto::cache;
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use testkit::instances::{instance, record};
-use wire_codec::{Form, Payload};
+use wire_codec::{Document, Extent, Form, Nesting, Payload, Place, Run, encode_head, encode_page, encode_tail};
 
 const NOW: Now = Now { mono: Mono::from_nanos(1), unix: UnixMillis(1_700_000_000_000) };
 
@@ -19,6 +20,9 @@ fn change(revision: u64, app: u8, id: u16, action: ActionType) -> Change {
     let mut instance = instance(&app, &id);
     instance.action = action;
     instance.last_dirty = UnixMillis(revision as i64);
+    // Each change of an instance may move it to other addresses.
+    instance.vip_address = [Some("a"), Some("a,b"), Some("b"), None][revision as usize % 4].map(Into::into);
+    instance.secure_vip_address = (revision % 3 == 0).then(|| "a".into());
     instance.metadata = [("filler", "x".repeat(3000))].into_iter().collect();
     Change {
         revision: Revision(revision),
@@ -93,6 +97,29 @@ fn whole(view: &View, key: &PayloadKey) -> Option<String> {
     Some(String::from_utf8(all.flat_map(|page| page.inflate().unwrap()).collect()).unwrap())
 }
 
+/// The document of an address, made of the registry's records in one piece.
+fn whole_vip(view: &View, vip: &Vip, form: Form) -> Option<String> {
+    let lists = |record: &&Record| {
+        let list = match vip.security {
+            Security::Plain => &record.instance.vip_address,
+            Security::Secure => &record.instance.secure_vip_address,
+        };
+        list.as_deref().is_some_and(|list| list.split(',').any(|address| *address == *vip.address))
+    };
+    let records: Vec<&Record> =
+        view.registry.iter().flat_map(|leaf| leaf.entries()).map(|entry| entry.record()).filter(lists).collect();
+    let hash: StatusCounts = records.iter().map(|record| record.instance.status).collect();
+    let document = Document::Registry { version: -1, hash };
+    let runs = records.chunk_by(|left, right| left.key().app == right.key().app).map(|run| Run {
+        app: &run[0].key().app,
+        records: run.iter().copied(),
+        extent: Extent::Whole,
+    });
+    let page = encode_page(form, Nesting::Registry, Place::First, runs);
+    let all = [encode_head(form, &document), page, encode_tail(form, &document)].concat();
+    (!records.is_empty()).then(|| String::from_utf8(all).unwrap())
+}
+
 fn key(scope: Scope, form: Form) -> PayloadKey {
     PayloadKey { scope, form }
 }
@@ -101,8 +128,13 @@ fn keys() -> Vec<PayloadKey> {
     let app = |name| Scope::Application(AppName::parse(name).unwrap());
     let scopes = [Scope::All, Scope::Delta, app("APP-0")];
     let in_all_forms = scopes.into_iter().flat_map(|scope| Form::ALL.map(|form| key(scope.clone(), form)));
-    in_all_forms.chain(["APP-1", "APP-2"].map(|name| key(app(name), Form::Json))).collect()
+    let vips = VIPS.map(|(security, address)| Scope::Vip(Vip { security, address: address.into() }));
+    let vips = vips.into_iter().flat_map(|scope| [Form::Json, Form::XmlCompact].map(|form| key(scope.clone(), form)));
+    in_all_forms.chain(["APP-1", "APP-2"].map(|name| key(app(name), Form::Json))).chain(vips).collect()
 }
+
+const VIPS: [(Security, &str); 4] =
+    [(Security::Plain, "a"), (Security::Plain, "b"), (Security::Secure, "a"), (Security::Plain, "nobody")];
 
 fn empty_state() -> ViewState {
     let mut state = ViewState::new(Duration::from_secs(180), NOW.unix);
@@ -174,8 +206,69 @@ proptest! {
         }
         for key in &keys {
             prop_assert_eq!(reader.text(key), whole(&view, key));
+            if let Scope::Vip(vip) = &key.scope {
+                prop_assert_eq!(reader.text(key), whole_vip(&view, vip, key.form));
+            }
         }
     }
+}
+
+#[test]
+fn b65_only_payloads_that_a_change_touches_are_looked_at() {
+    let metrics = Metrics::default();
+    let interest: Arc<Interest> = Arc::default();
+    let (mut state, follower) = (empty_state(), Follower::new(FollowMode::Push, Arc::clone(&interest)));
+    let placed = |revision: u64, app: u8, id: u16, vip: &str| {
+        let mut change = change(revision, app, id, ActionType::Added);
+        let instance = Arc::make_mut(&mut change.record.instance);
+        (instance.vip_address, instance.secure_vip_address) = (Some(vip.into()), None);
+        change
+    };
+    let changes = (1..=200).map(|n| placed(n, n as u8, n as u16, &format!("v{n}"))).collect();
+    state.changes(Revision(0), Revision(200), changes, NOW.mono).unwrap();
+    let view = state.view().unwrap();
+    let vip = |n: u64| Scope::Vip(Vip { security: Security::Plain, address: format!("v{n}").into() });
+    for n in 1..=200 {
+        let app = Scope::Application(AppName::parse(&format!("APP-{n}")).unwrap());
+        for scope in [app, vip(n)] {
+            follower.subscribe(key(scope, Form::Json), None, 0, &view, &metrics);
+        }
+    }
+    assert_eq!(follower.plan(&view).work.len(), 400);
+    assert_eq!(follower.plan(&view).work.len(), 0);
+    state.changes(Revision(200), Revision(201), vec![placed(201, 7, 7, "v8")], NOW.mono).unwrap();
+    let plan = follower.plan(&state.view().unwrap());
+    let mut scopes: Vec<_> =
+        plan.work.iter().map(|work| (format!("{:?}", work.key.scope), work.now.is_some())).collect();
+    scopes.sort();
+    let app = Scope::Application(AppName::parse("APP-7").unwrap());
+    let expected = [(app, true), (vip(7), false), (vip(8), true)].map(|(scope, there)| (format!("{scope:?}"), there));
+    assert_eq!(scopes, expected);
+
+    follower.carry_out(plan, &metrics);
+    assert!(interest.lacks(&vip(7)), "what is gone interests nobody");
+    assert!(!interest.lacks(&vip(8)));
+    drop(follower);
+    assert_eq!(interest.scopes(), []);
+}
+
+#[test]
+fn s4_names_that_nobody_registered_leave_nothing_behind() {
+    let metrics = Metrics::default();
+    let interest: Arc<Interest> = Arc::default();
+    let (state, follower) = (empty_state(), Follower::new(FollowMode::Push, Arc::clone(&interest)));
+    let view = state.view().unwrap();
+    for n in 0..1000 {
+        let app = Scope::Application(AppName::parse(&format!("APP-{n}")).unwrap());
+        let vip = Scope::Vip(Vip { security: Security::Secure, address: format!("v{n}").into() });
+        for scope in [app, vip] {
+            let outcome = follower.subscribe(key(scope, Form::Json), None, 0, &view, &metrics);
+            assert_eq!(outcome, SubscribeOutcome::NotFound);
+        }
+    }
+    let kept = follower.state.lock();
+    assert_eq!((kept.subscriptions.len(), kept.demanding.len()), (0, 0));
+    assert_eq!(interest.scopes(), []);
 }
 
 #[test]

@@ -108,3 +108,6 @@ impl ViewState {
         changes
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! The view against a plain model, through changes, restarts of the registry, cold and warm.
 
+mod delta_clients;
+
 use super::*;
 use proptest::prelude::*;
 use registry_model::{Epoch, LeaseTimes};
