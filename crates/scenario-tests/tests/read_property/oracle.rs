@@ -97,7 +97,7 @@ pub(crate) struct Oracle {
     arriving: Option<(Position, bool)>,
     pub(crate) follow: Follow,
     /// Whether the facade may hold anything.
-    pub(crate) has_served: bool,
+    pub(crate) may_hold: bool,
     /// Whether the facade has ever been told that the view is complete.
     pub(crate) was_complete: bool,
     /// What was last acknowledged to a writer.
@@ -127,7 +127,7 @@ impl Oracle {
             delta: BTreeMap::new(),
             arriving: None,
             follow: Follow::default(),
-            has_served: false,
+            may_hold: false,
             was_complete: false,
             acknowledged: None,
         }
@@ -345,7 +345,7 @@ impl Oracle {
 
     /// Whether the facade, once it follows a cache-sync that has a view, has told it all that it holds.
     pub(crate) fn is_held_compared(&self) -> Result<(), String> {
-        if self.follow.mark.is_none() || self.follow.level {
+        if self.follow.mark.is_none() || self.follow.level || self.follow.held_is_subscribed {
             Ok(())
         } else {
             Err(format!("what the facade holds is not compared on its stream: {:?}", self.follow))
@@ -356,7 +356,7 @@ impl Oracle {
 
     pub(crate) fn follow_opened(&mut self) -> u64 {
         let stream = self.follow.stream + 1;
-        self.follow = Follow { stream, open: true, held_is_subscribed: !self.has_served, ..Follow::default() };
+        self.follow = Follow { stream, open: true, held_is_subscribed: !self.may_hold, ..Follow::default() };
         stream
     }
 

@@ -28,8 +28,9 @@ struct Served {
 struct Held {
     /// The lives of cache-sync that it may have come from: it may look the same in several.
     caches: BTreeSet<u64>,
-    /// The follow stream.
+    /// The follow stream; the earliest one that it may be, where that is not certain.
     stream: u64,
+    is_certain: bool,
 }
 
 impl Held {
@@ -80,10 +81,12 @@ pub(crate) enum Answer {
 }
 
 impl Reads {
-    /// Whether the facade holds payloads that never end.
-    pub(crate) fn holds_lists(&self) -> bool {
+    /// Whether the facade holds payloads that never end from before this stream.
+    pub(crate) fn held_lists_before(&self, stream: u64) -> bool {
         self.served.iter().any(|(payload, served)| match payload.scope {
-            Scope::All | Scope::Delta => served.held.is_some(),
+            Scope::All | Scope::Delta => {
+                served.held.as_ref().is_some_and(|held| held.is_certain && held.stream < stream)
+            }
             Scope::App(_) => false,
         })
     }
@@ -165,8 +168,9 @@ impl Reads {
             format!("it is none of the views that it may be\nshown: {document:#?}\nviews: {candidates:#?}\nserved: {served:?}, begun: {begun:?}, follow: {follow:?}")
         })?;
         let stream = since.filter(|_| may_be_frozen).unwrap_or(follow.stream);
+        let is_certain = held.map_or(!may_be_frozen, |held| held.is_certain || !may_be_frozen);
         let caches = matching.iter().map(|at| oracle.views[*at].cache).collect();
-        self.served.insert(begun.payload, Served { view, held: Some(Held { caches, stream }) });
+        self.served.insert(begun.payload, Served { view, held: Some(Held { caches, stream, is_certain }) });
         self.keep_list(begun.payload, &document, &matching, oracle, now)
     }
 

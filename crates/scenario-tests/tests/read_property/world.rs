@@ -249,7 +249,14 @@ impl World {
             // The clock stands still, so a read that gives up waiting never ends.
             match timeout(AGES, reading.as_mut()).await {
                 Ok(answer) => (answer?, true),
-                Err(_) => return Err("a read goes on for ever while everything is up".to_owned()),
+                Err(_) => {
+                    let oracle = self.oracle.lock();
+                    let (follow, last) = (oracle.follow, oracle.views.last().map(|view| (view.cache, view.at)));
+                    let acknowledged = oracle.acknowledged;
+                    return Err(format!(
+                        "a read goes on for ever while everything is up: {follow:?}, last view {last:?}, {acknowledged:?}, {begun:?}"
+                    ));
+                }
             }
         } else {
             (self.impatient(reading).await?, false)
@@ -287,7 +294,8 @@ impl World {
 
     fn end(&mut self, begun: Begun, healthy: bool, answer: &Answer) -> Result<(), String> {
         let mut oracle = self.oracle.lock();
-        oracle.has_served |= matches!(answer, Answer::Document(_));
+        // A payload may come after its reader has been sent away.
+        oracle.may_hold |= !matches!(answer, Answer::NotFound);
         self.reads.end(begun, healthy, answer, &oracle, &self.clock)
     }
 
@@ -334,7 +342,8 @@ impl World {
             self.clock.advance(Duration::from_secs(1));
             sleep(AGES).await;
         }
-        let holds = self.reads.holds_lists();
+        let stream = self.oracle.lock().follow.stream;
+        let holds = self.reads.held_lists_before(stream);
         if holds && self.cache_line.is_connected() {
             self.oracle.lock().is_held_compared()?;
         }
