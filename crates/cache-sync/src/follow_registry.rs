@@ -114,6 +114,7 @@ impl FollowRegistry {
                 () = stopping.cancelled() => return Ok(()),
                 // Waiting for another process is not the registry's time: it must not stand still with a manual clock.
                 () = tokio::time::sleep(backoff.next_delay()) => {}
+                never = self.refresh.refuse_loads() => match never {},
             }
         }
     }
@@ -131,7 +132,11 @@ impl FollowRegistry {
             resume: resume.map(|(node, position)| ResumeToken { node: node.0, position: Some(position.into()) }),
             recent_ms: u64::try_from(recent.as_millis()).unwrap_or(u64::MAX),
         };
-        let mut stream = match self.registry.watch(tonic::Request::new(request)).await {
+        let opened = tokio::select! {
+            opened = self.registry.watch(tonic::Request::new(request)) => opened,
+            never = self.refresh.refuse_loads() => match never {},
+        };
+        let mut stream = match opened {
             Ok(response) => response.into_inner(),
             Err(status) => return status.into(),
         };
@@ -256,7 +261,7 @@ impl FollowRegistry {
                 self.refresh.read(stale, Some(done), now);
             }
             Due::Take(Taken { stale, asked, reading: Ok(reading), waiting }) => {
-                self.metrics.pages_refreshed.inc_by(stale.pages().len() as u64);
+                self.metrics.pages_refreshed.inc_by(stale.len() as u64);
                 let changes = if reading.len() > FEW_LEASES {
                     self.apart(move |state, now| state.read_lease_times(&stale, reading, asked, now.mono)).await?
                 } else {

@@ -8,10 +8,10 @@ use crate::{
     view_state::{LeaseReading, Stale},
 };
 use futures::future::BoxFuture;
-use registry_model::{Mono, Record};
+use registry_model::{LeaseTimes, Mono};
 use registry_proto::{Registry, registry::GetLeaseTimesRequest};
 use service_runtime::SharedClock;
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 use tonic::{Request, Status};
 
@@ -103,7 +103,7 @@ impl Refresh {
     /// Reads pages.
     pub(crate) fn read(&mut self, stale: Stale, waiting: Option<oneshot::Sender<()>>, now: Mono) {
         self.next_look = self.next_look.min(now + self.expiry.after).max(now + TOGETHER);
-        let call = Box::pin(read(Arc::clone(&self.registry), stale.pages()));
+        let call = Box::pin(read(Arc::clone(&self.registry), stale.clone()));
         self.reading = Some(Reading { stale, asked: now, waiting, call });
     }
 
@@ -115,18 +115,27 @@ impl Refresh {
     /// The registry is away: whoever waits gets what there is.
     pub(crate) fn give_up(&mut self, now: Mono) {
         self.reading = None;
-        while self.loads.try_recv().is_ok() {}
         self.next_look = now + TOGETHER;
+    }
+
+    /// While the registry is away nobody waits for it. Never resolves.
+    pub(crate) async fn refuse_loads(&mut self) -> Infallible {
+        while let Some(load) = self.loads.recv().await {
+            drop(load);
+        }
+        std::future::pending().await
     }
 }
 
-async fn read(registry: Registry, pages: Vec<Vec<Record>>) -> Result<LeaseReading, Status> {
+async fn read(registry: Registry, stale: Stale) -> Result<LeaseReading, Status> {
     let mut reading = Vec::new();
-    for page in pages {
+    for page in stale.pages() {
         let keys = page.iter().map(|record| record.key().into()).collect();
         let answer = registry.get_lease_times(Request::new(GetLeaseTimesRequest { keys })).await?.into_inner();
-        let read = page.into_iter().zip(answer.results);
-        reading.extend(read.filter_map(|(record, result)| result.lease.map(|lease| (record, lease.into()))));
+        for (record, result) in page.into_iter().zip(answer.results) {
+            let lease = result.lease.map(LeaseTimes::from);
+            reading.extend(lease.filter(|lease| *lease != record.lease).map(|lease| (record, lease)));
+        }
         // In one process a call never waits, and the registry has many pages.
         tokio::task::yield_now().await;
     }

@@ -78,6 +78,11 @@ impl CacheSync {
         Arc::new(Self { view, followers: Arc::default(), interest, loads, metrics, stopping: process.stopping() })
     }
 
+    fn follower(&self, id: u64) -> Result<Arc<Follower>, Status> {
+        let follower = self.followers.lock().get(&id).cloned();
+        follower.ok_or_else(|| Status::not_found("there is no such follower"))
+    }
+
     fn seen(&self) -> Result<Arc<View>, Status> {
         self.view.borrow().clone().ok_or_else(|| Status::unavailable("the registry has not been seen yet"))
     }
@@ -135,12 +140,7 @@ impl CacheService for CacheSync {
                 .map_err(|error| to_status(&error))?;
             wanted.push((key, subscription.held.map(Position::from)));
         }
-        let follower = self
-            .followers
-            .lock()
-            .get(&request.follower)
-            .cloned()
-            .ok_or_else(|| Status::not_found("there is no such follower"))?;
+        self.follower(request.follower)?;
         let view = self.seen()?;
         let scopes: HashSet<&Scope> = wanted.iter().map(|(key, _)| &key.scope).collect();
         let is_new = |scope: &&&Scope| self.interest.lacks(scope) && view.pages(scope).is_some();
@@ -148,7 +148,8 @@ impl CacheService for CacheSync {
         if !new.is_empty() {
             self.load(new).await;
         }
-        let view = self.seen()?;
+        // Its stream may have ended meanwhile.
+        let (follower, view) = (self.follower(request.follower)?, self.seen()?);
         let subscribe = |(key, held)| follower.subscribe(key, held, request.seen_sequence, &view, &self.metrics).into();
         let outcomes = wanted.into_iter().map(subscribe).collect();
         Ok(Response::new(SubscribeResponse { outcomes, position: Some(view.position.into()) }))

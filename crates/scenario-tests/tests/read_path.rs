@@ -271,6 +271,8 @@ async fn the_delta_forgets_after_three_minutes(wiring: Wiring) {
     let node = Sandbox::start(wiring).await;
     let client = node.client();
     register(&client, &fixture()).await;
+    // Its time counts from when the cache has it.
+    assert_eq!(client.applications("/eureka/apps/delta").await.actions(), ["n1 ADDED"]);
     node.clock.advance(Duration::from_secs(100));
     register(&client, &with(json!({"instanceId": "n2"}))).await;
     node.clock.advance(Duration::from_secs(80));

@@ -8,10 +8,10 @@ use crate::{
 };
 use proptest::prelude::*;
 use registry_model::{ActionType, AppName, Change, Epoch, Mono, NodeId, Record, Revision, UnixMillis};
-use registry_proto::cache;
+use registry_proto::cache::{self, Page as PageMessage, PayloadUpdate};
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use testkit::instances::{instance, record};
-use wire_codec::{Document, Extent, Form, Nesting, Payload, Place, Run, encode_head, encode_page, encode_tail};
+use wire_codec::{Document, Extent, Form, Nesting, Page, Payload, Place, Run, encode_head, encode_page, encode_tail};
 
 const NOW: Now = Now { mono: Mono::from_nanos(1), unix: UnixMillis(1_700_000_000_000) };
 
@@ -22,7 +22,7 @@ fn change(revision: u64, app: u8, id: u16, action: ActionType) -> Change {
     instance.last_dirty = UnixMillis(revision as i64);
     // Each change of an instance may move it to other addresses.
     instance.vip_address = [Some("a"), Some("a,b"), Some("b"), None][revision as usize % 4].map(Into::into);
-    instance.secure_vip_address = (revision % 3 == 0).then(|| "a".into());
+    instance.secure_vip_address = revision.is_multiple_of(3).then(|| "a".into());
     instance.metadata = [("filler", "x".repeat(3000))].into_iter().collect();
     Change {
         revision: Revision(revision),

@@ -12,7 +12,7 @@ use registry_model::{ActionType, LeaseTimes, Mono, Record};
 use std::sync::Arc;
 
 /// Pages whose lease times are to be read anew.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stale {
     present: Vec<Arc<Leaf<Present>>>,
     changed: Vec<Arc<Leaf<Changed>>>,
@@ -20,18 +20,23 @@ pub(crate) struct Stale {
     rebuilds_delta: bool,
 }
 
-/// What has been read: records, with their lease times now.
+/// What has been read: records that have other lease times now, and these.
 pub(crate) type LeaseReading = Vec<(Record, LeaseTimes)>;
 
 impl Stale {
     pub(crate) fn is_empty(&self) -> bool {
-        self.present.is_empty() && self.changed.is_empty() && !self.rebuilds_delta
+        self.len() == 0
+    }
+
+    /// How many pages these are.
+    pub(crate) fn len(&self) -> usize {
+        self.present.len() + self.changed.len()
     }
 
     /// The records to ask for, page by page.
-    pub(crate) fn pages(&self) -> Vec<Vec<Record>> {
+    pub(crate) fn pages(&self) -> impl Iterator<Item = Vec<Record>> {
         let present = self.present.iter().map(|leaf| records(leaf));
-        present.chain(self.changed.iter().map(|leaf| records(leaf))).filter(|page| !page.is_empty()).collect()
+        present.chain(self.changed.iter().map(|leaf| records(leaf))).filter(|page| !page.is_empty())
     }
 
     fn add_present(&mut self, split: Split<Present>) -> Option<Mono> {
@@ -86,8 +91,7 @@ impl ViewState {
         // Before the edits, whose leaves inherit it. A page that has been made anew meanwhile stays expired.
         stale.present.iter().for_each(|leaf| leaf.is_read(asked));
         stale.changed.iter().for_each(|leaf| leaf.is_read(asked));
-        let read = reading.into_iter().filter(|(record, lease)| record.lease != *lease);
-        let read: Vec<Record> = read.map(|(record, lease)| Record { lease, ..record }).collect();
+        let read: Vec<Record> = reading.into_iter().map(|(record, lease)| Record { lease, ..record }).collect();
         let shown = |record: &&Record| {
             let held = self.registry.get(&Present::new((*record).clone()));
             // Of an instance that has changed meanwhile, the change knows better.
