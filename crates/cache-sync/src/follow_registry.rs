@@ -270,6 +270,7 @@ impl FollowRegistry {
                 if changes {
                     self.publish();
                 }
+                self.refresh.taken(now);
                 if let Some(waiting) = waiting {
                     // Whoever has gone away does not want to know.
                     let _ = waiting.send(());

@@ -107,6 +107,11 @@ impl Refresh {
         self.reading = Some(Reading { stale, asked: now, waiting, call });
     }
 
+    /// A reading has been taken. A page that was made anew meanwhile is still expired: that is found soon.
+    pub(crate) fn taken(&mut self, now: Mono) {
+        self.next_look = self.next_look.min(now + TOGETHER);
+    }
+
     /// A reading has failed.
     pub(crate) fn failed(&mut self, now: Mono) {
         self.next_look = now + RETRY;
