@@ -74,7 +74,9 @@ impl Settings {
         let mut quiet = sources.clone();
         quiet.arguments.retain(|argument| argument != "--print-config");
         let profile = load_with::<Self>(&quiet, |command| Profile::Heureka.apply(command))?.profile;
-        load_with(sources, |command| profile.apply(command))
+        let settings = load_with::<Self>(sources, |command| profile.apply(command))?;
+        settings.registry.check()?;
+        Ok(settings)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Settings of registry-core; `heureka` flattens them into its own.
 
-use crate::{preservation::PreservationSettings, rules::Rules};
+use crate::{own_instance::OwnInstance, preservation::PreservationSettings, rules::Rules};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use registry_model::LeaseExpiry;
-use service_runtime::config::units;
+use service_runtime::{ConfigError, config::units};
 use std::{num::NonZeroUsize, time::Duration};
 
 /// Settings of registry-core.
@@ -25,6 +25,26 @@ pub struct Config {
     /// Self-preservation, and Eureka's figures.
     #[command(flatten)]
     pub preservation: PreservationSettings,
+    /// The node as an instance of its own registry.
+    #[command(flatten)]
+    pub own_instance: OwnInstance,
+}
+
+impl Config {
+    /// Checks what no setting can tell for itself.
+    ///
+    /// # Errors
+    /// The node is to register itself, and nothing says where it is reached.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        match self.own_instance.lacks_address() {
+            false => Ok(()),
+            true => Err(ConfigError::Invalid {
+                name: "register-self".to_owned(),
+                origin: "the settings".to_owned(),
+                reason: "`advertise` has to say where clients reach this node".to_owned(),
+            }),
+        }
+    }
 }
 
 fn lease_expiry() -> impl TypedValueParser<Value = LeaseExpiry> {

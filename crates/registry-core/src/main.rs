@@ -19,7 +19,8 @@ fn main() -> ExitCode {
     let loaded = config::load_with(&Sources::from_process(), |command| {
         config::with_default(command, "grpc-listen", "0.0.0.0:7101")
     });
-    let settings: Settings = match loaded {
+    let checked = loaded.and_then(|settings: Settings| settings.registry.check().map(|()| settings));
+    let settings = match checked {
         Ok(settings) => settings,
         Err(error) => return error.finish(),
     };

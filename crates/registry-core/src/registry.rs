@@ -41,6 +41,8 @@ pub(crate) struct Registry {
     clock: SharedClock,
     opened: UnixMillis,
     expiry: LeaseExpiry,
+    /// The id of this server's own instance, if it has one.
+    own_id: Option<InstanceId>,
     rules: Rules,
     table: LeaseTable,
     /// Written under the log's lock, and before the description that tells of it; so renewals need not look where none is told of.
@@ -68,6 +70,7 @@ impl Registry {
             opened,
             preservation,
             expiry: config.lease_expiry,
+            own_id: config.own_instance.id(),
             rules: config.rules.clone(),
             table: LeaseTable::new(),
             overrides: Overrides::new(config.rules.override_expiry),
@@ -109,7 +112,9 @@ impl Registry {
     /// Registers an instance, or registers it again. Without effect, a client's last word on its way out.
     pub(crate) fn register(&self, mut incoming: Arc<InstanceInfo>, origin: Origin) -> Position {
         // Where the sender still holds the description its copy is made here, before others have to wait.
-        let _ = Arc::make_mut(&mut incoming);
+        // Only this server knows whether it is itself.
+        let is_own = self.own_id.as_ref() == Some(&incoming.key.id);
+        Arc::make_mut(&mut incoming).coordinating = is_own;
         let mut log = self.log.write();
         let now = self.now();
         let key = &incoming.key;

@@ -54,6 +54,8 @@ pub struct InstanceInfo {
     pub last_dirty: UnixMillis,
     /// What last happened to it.
     pub action: ActionType,
+    /// Whether this is the server itself that holds the entry, and so the one that answers. The registry says so, nobody else.
+    pub coordinating: bool,
 }
 
 impl InstanceInfo {

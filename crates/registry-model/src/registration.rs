@@ -167,6 +167,7 @@ impl RegistrationDraft {
             last_updated: self.last_updated.unwrap_or(now),
             last_dirty: self.last_dirty.unwrap_or(now),
             action: ActionType::Added,
+            coordinating: false,
         })
     }
 }

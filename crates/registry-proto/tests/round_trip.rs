@@ -2,14 +2,15 @@
 
 use proptest::prelude::*;
 use prost::Message;
-use registry_model::{Change, Record, Revision, UnixMillis};
+use registry_model::{Change, InstanceInfo, Record, Revision, UnixMillis};
 use registry_proto::{InstanceMessage, IntoModel, types};
 use std::sync::Arc;
 use testkit::instances::{any_instance, any_record};
 
 proptest! {
     #[test]
-    fn an_instance_comes_back_from_the_wire(instance in any_instance()) {
+    fn an_instance_comes_back_from_the_wire(instance in any_instance(), coordinating in any::<bool>()) {
+        let instance = InstanceInfo { coordinating, ..instance };
         let shared = InstanceMessage::from(Arc::new(instance.clone()));
         let bytes = shared.encode_to_vec();
         prop_assert_eq!(bytes.len(), shared.encoded_len());

@@ -45,6 +45,7 @@ pub fn instance(app: &str, id: &str) -> InstanceInfo {
         last_updated: UnixMillis(1000),
         last_dirty: UnixMillis(1000),
         action: ActionType::Added,
+        coordinating: false,
     }
 }
 
@@ -121,6 +122,7 @@ pub fn any_instance_of(apps: usize, ids: usize) -> impl Strategy<Value = Instanc
                 last_updated: UnixMillis(updated),
                 last_dirty: UnixMillis(dirty),
                 action: ActionType::Added,
+                coordinating: false,
             }
         },
     )

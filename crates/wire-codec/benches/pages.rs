@@ -44,6 +44,7 @@ fn record(app: &AppName, number: u32) -> Record {
         last_updated: UnixMillis(1_760_000_000_001 + i64::from(number)),
         last_dirty: UnixMillis(1_759_999_999_990 + i64::from(number)),
         action: ActionType::Added,
+        coordinating: false,
     };
     let at = UnixMillis(1_760_000_000_000 + i64::from(number));
     Record {

@@ -132,7 +132,9 @@ fn full_instance(out: &mut Vec<u8>, record: &Record) {
     optional(out, r#","secureHealthCheckUrl":"#, info.secure_health_check_url.as_deref());
     optional(out, r#","vipAddress":"#, info.vip_address.as_deref());
     optional(out, r#","secureVipAddress":"#, info.secure_vip_address.as_deref());
-    raw(out, r#","isCoordinatingDiscoveryServer":"false","lastUpdatedTimestamp":""#);
+    raw(out, r#","isCoordinatingDiscoveryServer":""#);
+    raw(out, if info.coordinating { "true" } else { "false" });
+    raw(out, r#"","lastUpdatedTimestamp":""#);
     push_number(out, info.last_updated.0);
     raw(out, r#"","lastDirtyTimestamp":""#);
     push_number(out, info.last_dirty.0);

@@ -37,6 +37,7 @@ pub(crate) fn poor(name: &str, id: &str) -> Record {
         last_updated: UnixMillis(1_760_000_000_001),
         last_dirty: UnixMillis(1_759_999_999_990),
         action: ActionType::Added,
+        coordinating: false,
     };
     Record { instance: Arc::new(instance), lease: LeaseTimes::default() }
 }
@@ -73,6 +74,7 @@ pub(crate) fn rich() -> Record {
         secure_vip_address: text("billing"),
         asg_name: text("asg"),
         action: ActionType::Modified,
+        coordinating: true,
         ..Arc::unwrap_or_clone(poor("BILLING", "n1:billing:8080").instance)
     };
     let lease = LeaseTimes {
@@ -135,8 +137,8 @@ pub(crate) fn record() -> impl Strategy<Value = Record> {
     let numbers = (port(), port(), any::<i32>(), 1..i32::MAX, 1..i32::MAX, any::<i64>(), any::<i64>(), times());
     let texts = prop::array::uniform9(optional());
     let action = prop::sample::select(vec![ActionType::Added, ActionType::Modified, ActionType::Deleted]);
-    (names, numbers, texts, data_center(), metadata(), action).prop_map(
-        |(names, numbers, texts, data_center, metadata, action)| {
+    (names, numbers, texts, data_center(), metadata(), action, any::<bool>()).prop_map(
+        |(names, numbers, texts, data_center, metadata, action, coordinating)| {
             let (app_name, id, host_name, ip_addr, sid, status, overridden_status) = names;
             let (port, secure_port, country_id, renewal, duration, last_updated, last_dirty, lease) = numbers;
             let [group, home, status_page, health, secure_health, vip, secure_vip, asg, _] = texts;
@@ -164,6 +166,7 @@ pub(crate) fn record() -> impl Strategy<Value = Record> {
                 last_updated: UnixMillis(last_updated),
                 last_dirty: UnixMillis(last_dirty),
                 action,
+                coordinating,
             };
             Record { instance: Arc::new(instance), lease }
         },

@@ -157,7 +157,7 @@ fn full_fields(out: &mut Vec<u8>, depth: Depth, record: &Record, status: Instanc
     optional(out, depth, "secureHealthCheckUrl", info.secure_health_check_url.as_deref());
     optional(out, depth, "vipAddress", info.vip_address.as_deref());
     optional(out, depth, "secureVipAddress", info.secure_vip_address.as_deref());
-    literal(out, depth, "isCoordinatingDiscoveryServer", "false");
+    literal(out, depth, "isCoordinatingDiscoveryServer", if info.coordinating { "true" } else { "false" });
     number(out, depth, "lastUpdatedTimestamp", info.last_updated.0);
     number(out, depth, "lastDirtyTimestamp", info.last_dirty.0);
     literal(out, depth, "actionType", info.action.as_str());

@@ -3,6 +3,7 @@
 
 mod commands;
 mod leases;
+mod own_instance;
 mod queries;
 mod renewals;
 #[cfg(test)]
@@ -37,6 +38,9 @@ impl RegistryCore {
         let registry = Registry::new(life, config, process.clock(), metrics);
         let core = Arc::new(Self { registry: Arc::new(registry), stopping: process.stopping() });
         core.registry.open(0);
+        if let Some(own) = config.own_instance.description(core.registry.now().unix) {
+            process.spawn("own instance", own_instance::keep(Arc::clone(&core.registry), own, process.clone()));
+        }
         process.spawn("lease ticks", leases::tick(Arc::clone(&core.registry), process.clone()));
         if config.cold_start.is_zero() {
             core.registry.become_warm();

@@ -2,6 +2,7 @@
 
 mod counting;
 mod operators;
+mod own_instance;
 
 use super::*;
 use clap::Parser;

@@ -36,6 +36,7 @@ impl From<&InstanceInfo> for plain::Instance {
             last_updated_ms: instance.last_updated.0,
             last_dirty_ms: Some(instance.last_dirty.0),
             action: action_message(instance.action).into(),
+            coordinating: instance.coordinating,
         }
     }
 }
@@ -79,6 +80,7 @@ impl TryFrom<plain::Instance> for InstanceInfo {
             last_updated: UnixMillis(message.last_updated_ms),
             last_dirty: UnixMillis(message.last_dirty_ms.unwrap_or_default()),
             action: action(message.action)?,
+            coordinating: message.coordinating,
         })
     }
 }

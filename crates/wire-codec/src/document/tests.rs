@@ -159,7 +159,7 @@ fn expected_json(record: &Record) -> Value {
             "registrationTimestamp": record.lease.registered.0, "lastRenewalTimestamp": record.lease.renewed.0,
             "evictionTimestamp": record.lease.evicted.0, "serviceUpTimestamp": record.lease.service_up.0,
         },
-        "metadata": metadata, "isCoordinatingDiscoveryServer": "false",
+        "metadata": metadata, "isCoordinatingDiscoveryServer": info.coordinating.to_string(),
         "lastUpdatedTimestamp": info.last_updated.0.to_string(), "lastDirtyTimestamp": info.last_dirty.0.to_string(),
         "actionType": info.action.as_str(),
     });

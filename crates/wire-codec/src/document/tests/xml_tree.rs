@@ -111,7 +111,7 @@ pub(super) fn check(document: &[u8], record: &Record) {
     has("lastUpdatedTimestamp", &info.last_updated.to_string());
     has("lastDirtyTimestamp", &info.last_dirty.to_string());
     has("actionType", info.action.as_str());
-    has("isCoordinatingDiscoveryServer", "false");
+    has("isCoordinatingDiscoveryServer", &info.coordinating.to_string());
     for (name, port) in [("port", info.port), ("securePort", info.secure_port)] {
         has(name, &port.number.to_string());
         let enabled = root.child(name).and_then(|element| element.attribute("enabled"));
