@@ -13,7 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How many bytes a connection buffers each way, and how long a request's head may be. hyper flushes whenever so much waits to be
 /// written: several frames of a payload have to fit, or each of them costs a system call of its own.
-const BUFFER: usize = 256 << 10;
+const BUFFER: usize = 512 << 10;
 
 pub(crate) async fn serve(facade: Arc<Facade>, listener: Listener) {
     let stopping = facade.process.stopping();
