@@ -1,6 +1,8 @@
 //! Budgets at 100,000 leases: a renewal takes at most 300 ns, at most twice that beside a storm of registrations; a look at
 //! all leases 10 ms.
 
+#![allow(missing_docs, reason = "criterion's macro makes public functions without any")]
+
 use criterion::{Criterion, criterion_group, criterion_main};
 use registry_core::{LeaseEntry, LeaseTable, Moment, Overrides, Renewal, RenewalCall, Rules};
 use registry_model::{InstanceInfo, InstanceStatus, LeaseTerms, Mono, Origin, UnixMillis};

@@ -1,5 +1,6 @@
 //! What one change costs: encoding a page, compressing it, putting it into a payload. Budgets: 130 us, 400 us, 10 us.
 
+#![allow(missing_docs, reason = "criterion's macro makes public functions without any")]
 #![expect(clippy::expect_used, reason = "a bench that cannot prepare its input has nothing to measure")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
