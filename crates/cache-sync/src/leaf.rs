@@ -1,5 +1,5 @@
 //! A leaf: the records of one page, unchanging, with the page's encodings kept beside them.
-//! Made by `paged_list`; read by `view` and `follow_stream`.
+//! Made by `paged_list`; read by `view` and `follower`.
 
 use registry_model::{AppName, Mono, Record};
 use std::{

@@ -1,7 +1,6 @@
 //! What an instance says about itself, and what the server adds to it: the 25 fields of Eureka's documents.
 
 use crate::{InstanceKey, InstanceStatus, UnixMillis};
-use std::mem::size_of;
 
 /// An instance's description at one moment. Unchanging: each change makes a new one, shared by everybody who holds it.
 ///
@@ -87,11 +86,6 @@ impl InstanceInfo {
             + optional
             + data_center
             + self.metadata.text_size()
-    }
-
-    /// About how many bytes it takes in memory, allocations included.
-    pub fn memory_size(&self) -> usize {
-        size_of::<Self>() + self.approximate_size()
     }
 }
 
