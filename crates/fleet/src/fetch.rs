@@ -1,4 +1,4 @@
-//! `fleet fetch`: the same read over and over. Called by `lib.rs`.
+//! `fleet fetch`: the same read over and over, or reads of names that nobody registered. Called by `lib.rs`.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -16,7 +16,8 @@ use crate::request::{Encoding, Format, Read, RequestWriter};
 pub(crate) struct Options {
     #[command(flatten)]
     target: TargetOptions,
-    /// What to read: `full`, `delta` or `app:NAME`.
+    /// What to read: `full`, `delta`, `app:NAME`, or `unknown` (applications and addresses that nobody registered,
+    /// another one with each read; the 404 of an application counts as a failure).
     #[arg(long, default_value = "full")]
     what: What,
     /// Absolute path to read in place of `--what`, without the prefix.
@@ -28,6 +29,9 @@ pub(crate) struct Options {
     /// Whether to ask for gzip.
     #[arg(long, action = ArgAction::Set, default_value_t = true)]
     gzip: bool,
+    /// Reads per second, evenly spread [default: flat out].
+    #[arg(long)]
+    rate: Option<NonZeroUsize>,
     /// How long to read.
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     duration: Duration,
@@ -45,24 +49,38 @@ enum What {
     Full,
     Delta,
     App(String),
+    Unknown,
 }
 
 pub(crate) async fn run(options: &Options, run: &RunOptions) -> anyhow::Result<Report> {
     let encoding = if options.gzip { Encoding::Gzip } else { Encoding::Identity };
     let writer = RequestWriter::new(&options.target.target, &options.target.prefix);
-    let request = match &options.path {
-        Some(path) => writer.read_absolute(Read::Get, path, options.format, encoding),
-        None => writer.read(Read::Get, &options.what.path(), options.format, encoding),
-    };
     let load = Load {
         target: Target::resolve(&options.target).await?,
         connections: options.connections,
-        pace: Pace::FlatOut,
+        pace: match options.rate {
+            Some(rate) => Pace::Every(Duration::from_secs(1).div_f64(rate.get() as f64)),
+            None => Pace::FlatOut,
+        },
         duration: Some(options.duration),
         count: options.count,
         pid: run.pid,
     };
-    let outcome = load.run(|_| Repeated { request: request.clone() }).await?;
+    let outcome = match (&options.path, options.what.path()) {
+        (Some(path), _) => {
+            let request = writer.read_absolute(Read::Get, path, options.format, encoding);
+            load.run(|_| Repeated { request: request.clone() }).await?
+        }
+        (None, Some(path)) => {
+            let request = writer.read(Read::Get, &path, options.format, encoding);
+            load.run(|_| Repeated { request: request.clone() }).await?
+        }
+        (None, None) => {
+            let (format, step) = (options.format, options.connections.get());
+            load.run(|next| Unknown { writer: writer.clone(), format, encoding, next, step, request: Vec::new() })
+                .await?
+        }
+    };
     Ok(Report::load("fetch", &options.target.target, options.connections.get(), outcome))
 }
 
@@ -76,12 +94,39 @@ impl Requests for Repeated {
     }
 }
 
+/// Every `step`th of the names that nobody registered, each once.
+struct Unknown {
+    writer: RequestWriter,
+    format: Format,
+    encoding: Encoding,
+    next: usize,
+    step: usize,
+    request: Vec<u8>,
+}
+
+impl Requests for Unknown {
+    fn next(&mut self) -> Option<&[u8]> {
+        self.request = self.writer.read(Read::Get, &unknown(self.next), self.format, self.encoding);
+        self.next += self.step;
+        Some(&self.request)
+    }
+}
+
+/// The path of the `number`th name that nobody registered: an application or an address of either kind.
+fn unknown(number: usize) -> String {
+    let kind = ["apps", "vips", "svips"];
+    let kind = kind.get(number % kind.len()).copied().unwrap_or("apps");
+    format!("/{kind}/UNKNOWN-{number:08}")
+}
+
 impl What {
-    fn path(&self) -> String {
+    /// The path of one document; nothing where each read has another one.
+    fn path(&self) -> Option<String> {
         match self {
-            Self::Full => "/apps/".to_owned(),
-            Self::Delta => "/apps/delta".to_owned(),
-            Self::App(name) => format!("/apps/{name}"),
+            Self::Full => Some("/apps/".to_owned()),
+            Self::Delta => Some("/apps/delta".to_owned()),
+            Self::App(name) => Some(format!("/apps/{name}")),
+            Self::Unknown => None,
         }
     }
 }
@@ -93,9 +138,10 @@ impl FromStr for What {
         match text {
             "full" => Ok(Self::Full),
             "delta" => Ok(Self::Delta),
+            "unknown" => Ok(Self::Unknown),
             other => match other.strip_prefix("app:") {
                 Some(name) if !name.is_empty() => Ok(Self::App(name.to_owned())),
-                Some(_) | None => Err("expected full, delta or app:NAME".to_owned()),
+                Some(_) | None => Err("expected full, delta, unknown or app:NAME".to_owned()),
             },
         }
     }
@@ -108,14 +154,30 @@ mod tests {
     #[test]
     fn what_to_read_becomes_a_path() {
         for (text, path) in [
-            ("full", Ok("/apps/")),
-            ("delta", Ok("/apps/delta")),
-            ("app:FLEET-0001", Ok("/apps/FLEET-0001")),
+            ("full", Ok(Some("/apps/"))),
+            ("delta", Ok(Some("/apps/delta"))),
+            ("app:FLEET-0001", Ok(Some("/apps/FLEET-0001"))),
+            ("unknown", Ok(None)),
             ("app:", Err(())),
             ("all", Err(())),
         ] {
             let read = text.parse::<What>().map(|what| what.path()).map_err(|_| ());
-            assert_eq!(read, path.map(str::to_owned), "{text}");
+            assert_eq!(read, path.map(|path| path.map(str::to_owned)), "{text}");
+        }
+    }
+    #[test]
+    fn each_connection_reads_unknown_names_of_its_own() {
+        let mut seen = std::collections::BTreeSet::new();
+        for connection in 0..4 {
+            let writer = RequestWriter::new("localhost", "/eureka");
+            let (format, encoding) = (Format::Json, Encoding::Identity);
+            let mut reads = Unknown { writer, format, encoding, next: connection, step: 4, request: Vec::new() };
+            for _ in 0..6 {
+                assert!(seen.insert(reads.next().map(<[u8]>::to_vec)));
+            }
+        }
+        for kind in ["apps", "vips", "svips"] {
+            assert!(seen.iter().flatten().any(|read| read.starts_with(format!("GET /eureka/{kind}/").as_bytes())));
         }
     }
 }
