@@ -2,7 +2,7 @@
 //! Started by `CacheSync::start`; the only owner of the view in the making.
 
 use crate::{
-    config::Config,
+    config::{Config, FirstDeltaVersion},
     expiry::Expiry,
     interest::Interest,
     metrics::Metrics,
@@ -76,11 +76,15 @@ impl FollowRegistry {
     ) -> Self {
         let clock = process.clock();
         let now = clock.mono();
+        let first_version = match config.first_delta_version {
+            FirstDeltaVersion::Time => clock.unix().0,
+            FirstDeltaVersion::One => 1,
+        };
         let expiry = Expiry { after: config.response_cache_expiration, spread: config.response_cache_expiry_spread };
         Self {
             refresh: Refresh::new(Arc::clone(&registry), expiry, interest, loads, now),
             registry,
-            state: ViewState::new(config.retention_time_in_delta_queue, clock.unix()),
+            state: ViewState::new(config.retention_time_in_delta_queue, first_version),
             retention: config.retention_time_in_delta_queue,
             retention_interval: config.delta_retention_timer_interval,
             next_retention: now + config.delta_retention_timer_interval,
@@ -194,6 +198,7 @@ impl FollowRegistry {
             }
             Step::Changes(batch) => self.changes(batch)?,
             Step::Warm(_) => self.apart(ViewState::warm).await?,
+            Step::GateOpened(_) => self.state.open_gate(),
         }
         self.publish();
         Ok(Progress::View)
@@ -203,14 +208,21 @@ impl FollowRegistry {
         let position: Position = start.position.into_model()?;
         let node = NodeId(start.node);
         if start.snapshot_follows {
-            return Ok(Some(Snapshot { node, position, warm: start.warm, records: Vec::new(), recent: Vec::new() }));
+            let (records, recent) = Default::default();
+            let (warm, gate_open) = (start.warm, !start.gate_closed);
+            return Ok(Some(Snapshot { node, position, warm, gate_open, records, recent }));
         }
         if self.state.resume() != Some((node, position)) {
             return Err(Broken::OutOfPlace("resumed position"));
         }
+        // It may have become warm, or opened the gate, while there was no watch to say it.
         if start.warm {
-            // It may have become so while there was no watch to say it.
             self.apart(ViewState::warm).await?;
+        }
+        if !start.gate_closed {
+            self.state.open_gate();
+        }
+        if start.warm || !start.gate_closed {
             self.publish();
         }
         Ok(None)
@@ -222,7 +234,7 @@ impl FollowRegistry {
         work: impl FnOnce(&mut ViewState, Now) -> R + Send + 'static,
     ) -> Result<R, Broken> {
         let now = self.now();
-        let mut state = std::mem::replace(&mut self.state, ViewState::new(self.retention, now.unix));
+        let mut state = std::mem::replace(&mut self.state, ViewState::new(self.retention, 0));
         let worked = tokio::task::spawn_blocking(move || {
             let result = work(&mut state, now);
             (state, result)

@@ -54,7 +54,7 @@ struct State {
     /// Those that demand something.
     demanding: HashSet<PayloadKey>,
     sequence: u64,
-    watermark: Option<(Position, bool)>,
+    watermark: Option<Watermark>,
     /// The view that the follower was brought level with last.
     level: Option<Arc<View>>,
 }
@@ -204,10 +204,10 @@ impl Follower {
                 }
             }
         }
-        let watermark = (view.position, view.complete);
+        let watermark =
+            Watermark { position: Some(view.position.into()), complete: view.complete, gate_closed: !view.gate_open };
         if state.watermark.replace(watermark) != Some(watermark) || !messages.is_empty() {
-            let step = Step::Watermark(Watermark { position: Some(view.position.into()), complete: view.complete });
-            messages.push_back(state.message(step));
+            messages.push_back(state.message(Step::Watermark(watermark)));
         }
         messages
     }

@@ -17,7 +17,7 @@ mod view;
 mod view_state;
 mod vips;
 
-pub use config::Config;
+pub use config::{Config, FirstDeltaVersion};
 pub use service::CacheSync;
 
 use anyhow::Context as _;

@@ -22,20 +22,19 @@ const FULL_VERSION: i64 = 1;
 /// And of lists by address.
 const VIP_VERSION: i64 = -1;
 
-/// Gives each delta document that is built a number of its own.
+/// Gives each delta document that is built a number of its own; those for clients that name regions are numbered apart.
 ///
 /// The Python client ignores a delta whose number and hash both equal the last ones it saw, so a number never comes twice:
 /// not in another form, and, since they start at the wall clock, not after a restart.
 #[derive(Debug)]
-pub(crate) struct DeltaVersions(AtomicI64);
+pub(crate) struct DeltaVersions {
+    plain: AtomicI64,
+    regional: AtomicI64,
+}
 
 impl DeltaVersions {
     pub(crate) const fn starting_at(first: i64) -> Self {
-        Self(AtomicI64::new(first))
-    }
-
-    fn next(&self) -> i64 {
-        self.0.fetch_add(1, Relaxed)
+        Self { plain: AtomicI64::new(first), regional: AtomicI64::new(first) }
     }
 }
 
@@ -45,6 +44,8 @@ pub(crate) struct View {
     pub(crate) position: Position,
     /// Whether it was taken from a warm registry, or followed from one that was.
     pub(crate) complete: bool,
+    /// Whether lists may be served.
+    pub(crate) gate_open: bool,
     pub(crate) registry: Arc<[Arc<Leaf<Present>>]>,
     pub(crate) delta: Arc<[Arc<Leaf<Changed>>]>,
     pub(crate) vips: Vips,
@@ -58,6 +59,7 @@ pub(crate) struct View {
 pub(crate) struct Ends {
     all: PerForm<OnceLock<(Page, Page)>>,
     delta: PerForm<OnceLock<(Page, Page)>>,
+    regional_delta: PerForm<OnceLock<(Page, Page)>>,
 }
 
 impl View {
@@ -84,7 +86,9 @@ impl View {
     fn document(&self, scope: &Scope) -> Document {
         match scope {
             Scope::All => Document::Registry { version: FULL_VERSION, hash: self.counts },
-            Scope::Delta => Document::Registry { version: self.versions.next(), hash: self.counts },
+            Scope::Delta => {
+                Document::Registry { version: self.versions.plain.fetch_add(1, Relaxed), hash: self.counts }
+            }
             Scope::Application(name) => Document::Application { name: name.clone() },
             Scope::Vip(vip) => {
                 let hash = self.vips.get(vip).map(|members| members.counts()).unwrap_or_default();
@@ -95,16 +99,25 @@ impl View {
 
     /// What stands before and behind the pages of a payload: made together, so that a delta's number is the same wherever it stands.
     pub(crate) fn ends(&self, key: &PayloadKey) -> (Page, Page) {
-        let make = || {
-            let document = self.document(&key.scope);
-            (Page::deflate(&encode_head(key.form, &document)), Page::deflate(&encode_tail(key.form, &document)))
-        };
+        let make = || ends(key.form, &self.document(&key.scope));
         let kept = match &key.scope {
             Scope::All => Some(self.ends.all.of(key.form)),
             Scope::Delta => Some(self.ends.delta.of(key.form)),
             Scope::Application(_) | Scope::Vip(_) => None,
         };
         kept.map_or_else(make, |kept| kept.get_or_init(make).clone())
+    }
+
+    /// The same of the delta for those who name regions. As none is configured, only the number is another one.
+    pub(crate) fn regional_ends(&self, key: &PayloadKey) -> Option<(Page, Page)> {
+        let make = || {
+            let version = self.versions.regional.fetch_add(1, Relaxed);
+            ends(key.form, &Document::Registry { version, hash: self.counts })
+        };
+        match &key.scope {
+            Scope::Delta => Some(self.ends.regional_delta.of(key.form).get_or_init(make).clone()),
+            Scope::All | Scope::Application(_) | Scope::Vip(_) => None,
+        }
     }
 
     /// The applications and addresses whose instances differ from an older view's.
@@ -130,6 +143,10 @@ impl View {
         }
         changed
     }
+}
+
+fn ends(form: Form, document: &Document) -> (Page, Page) {
+    (Page::deflate(&encode_head(form, document)), Page::deflate(&encode_tail(form, document)))
 }
 
 /// The pages of one payload, shared with the view that they came from.

@@ -40,6 +40,8 @@ pub(crate) struct Snapshot {
     pub(crate) node: NodeId,
     pub(crate) position: Position,
     pub(crate) warm: bool,
+    /// Whether the registry lets lists be served.
+    pub(crate) gate_open: bool,
     pub(crate) records: Vec<Record>,
     /// Recent changes, oldest first, if they were asked for.
     pub(crate) recent: Vec<Change>,
@@ -59,13 +61,15 @@ pub(crate) struct ViewState {
     /// Where the view is; none before the first snapshot.
     at: Option<(NodeId, Position)>,
     complete: bool,
+    /// Whether any registry that was followed has let lists be served: one that starts over closes nothing.
+    gate_open: bool,
     /// While the registry is not warm: the instances that its present life has named.
     named: Option<HashSet<InstanceKey>>,
 }
 
 impl ViewState {
-    /// A view of nothing yet, whose delta keeps entries for `retention`.
-    pub(crate) fn new(retention: Duration, now: UnixMillis) -> Self {
+    /// A view of nothing yet, whose delta keeps entries for `retention` and has this number when it is first made.
+    pub(crate) fn new(retention: Duration, first_version: i64) -> Self {
         Self {
             registry: PagedList::default(),
             vips: Vips::default(),
@@ -73,9 +77,10 @@ impl ViewState {
             delta: Delta::default(),
             shown_delta: Arc::default(),
             retention,
-            versions: Arc::new(DeltaVersions::starting_at(now.0)),
+            versions: Arc::new(DeltaVersions::starting_at(first_version)),
             at: None,
             complete: false,
+            gate_open: false,
             named: None,
         }
     }
@@ -112,11 +117,12 @@ impl ViewState {
 
     /// Takes a snapshot: replaces the view, or, while the registry is not warm, adds to it. Every difference becomes a delta entry.
     pub(crate) fn snapshot(&mut self, snapshot: Snapshot, now: Now) {
-        let Snapshot { node, position, warm, records, recent } = snapshot;
+        let Snapshot { node, position, warm, gate_open, records, recent } = snapshot;
         let first = self.at.is_none();
         let same_life = self.at.is_some_and(|(_, held)| held.epoch == position.epoch);
         self.at = Some((node, position));
         self.complete = self.complete || warm;
+        self.gate_open |= gate_open;
         let named: HashSet<InstanceKey> = records.iter().map(|record| record.key().clone()).collect();
         if same_life && let Some(known) = self.named.take() {
             // What this life had named and its snapshot lacks was removed in the part of the log that is lost.
@@ -143,6 +149,11 @@ impl ViewState {
         if let Some(named) = self.named.take() {
             self.remove(now, |key| !named.contains(key));
         }
+    }
+
+    /// The registry lets lists be served.
+    pub(crate) fn open_gate(&mut self) {
+        self.gate_open = true;
     }
 
     /// Removes instances that went without a word.
@@ -173,6 +184,7 @@ impl ViewState {
             Arc::new(View {
                 position,
                 complete: self.complete,
+                gate_open: self.gate_open,
                 registry: self.registry.leaves().into(),
                 delta: Arc::clone(&self.shown_delta),
                 vips: self.vips.clone(),

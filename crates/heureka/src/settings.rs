@@ -54,6 +54,8 @@ impl Profile {
                 ("self-preservation", "renewals-per-minute"),
                 ("self-preservation-max", "0s"),
                 ("expected-renewals", "clients"),
+                ("serve-before-sync", "always"),
+                ("first-delta-version", "one"),
             ],
         }
     }
@@ -83,6 +85,8 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cache_sync::FirstDeltaVersion;
+    use registry_core::ServeBeforeSync;
     use registry_model::{ExpectedRenewals, LeaseExpiry, PreservationRule};
 
     fn load(arguments: &[&str], environment: &[(&str, &str)]) -> Settings {
@@ -108,6 +112,10 @@ mod tests {
         };
         assert_eq!(eviction(&ours), (1, 3600, (PreservationRule::Missing, ExpectedRenewals::Intervals)));
         assert_eq!(eviction(&theirs), (60, 0, (PreservationRule::RenewalsPerMinute, ExpectedRenewals::Clients)));
+        let gate =
+            |settings: &Settings| (settings.registry.access_gate.serve_before_sync, settings.cache.first_delta_version);
+        assert_eq!(gate(&ours), (ServeBeforeSync::Synced, FirstDeltaVersion::Time));
+        assert_eq!(gate(&theirs), (ServeBeforeSync::Always, FirstDeltaVersion::One));
         let mixed = load(&["--cache-push", "true"], &[("HEUREKA_PROFILE", "eureka")]);
         assert_eq!((mixed.registry.lease_expiry, mixed.facade.cache_push), (LeaseExpiry::Doubled, true));
     }

@@ -9,6 +9,7 @@
 //! earlier stream has been sent again, and nothing is waited for that was asked for anew.
 
 use crate::{
+    gate::Access,
     keys::Key,
     misses::Missing,
     read_only::Held,
@@ -70,8 +71,9 @@ impl Applying {
                 }
                 Then::GoOn
             }
-            Step::Watermark(Watermark { position, complete }) => {
+            Step::Watermark(Watermark { position, complete, gate_closed }) => {
                 self.complete = complete;
+                self.tier.gate.is(if gate_closed { Access::Closed } else { Access::Open });
                 self.tier.view_is(if complete { Completeness::Complete } else { Completeness::Incomplete });
                 self.tier.writes.connected();
                 self.withheld = position.map(Position::from).or(self.withheld);
@@ -148,7 +150,8 @@ impl Applying {
         match payload {
             Some((payload, position)) => {
                 self.asked.remove(&key);
-                self.put(&key, Arc::new(Held::new(payload, position, self.follower)));
+                let regional = update.regional.and_then(|ends| Some((page(ends.head?), page(ends.tail?))));
+                self.put(&key, Arc::new(Held::new(payload, position, self.follower).with_regional(regional)));
                 Then::GoOn
             }
             None => self.ask_again(key),

@@ -19,6 +19,10 @@ pub struct Config {
     /// How long between two periodic syncs of the read-only cache, at multiples on the wall clock.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = interval)]
     pub response_cache_update_interval: Duration,
+    /// Whether the delta is refused, so that clients read everything each time.
+    #[arg(long, value_name = "BOOL", default_value = "false", action = ArgAction::Set,
+          num_args = 0..=1, default_missing_value = "true")]
+    pub disable_delta: bool,
     /// How many bytes the body of a request may have.
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = units::byte_size)]
     pub max_body: usize,

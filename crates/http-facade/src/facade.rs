@@ -25,6 +25,13 @@ use std::{fmt, sync::Arc};
 /// The part of readiness that the facade answers for.
 const READY_PART: &str = "cache";
 
+/// Whether the delta is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delta {
+    Served,
+    Disabled,
+}
+
 /// The REST API over a registry and a read-write cache, with a read-only cache of its own.
 pub struct Facade {
     pub(crate) registry: Registry,
@@ -41,6 +48,7 @@ pub struct Facade {
     pub(crate) max_connections: u32,
     pub(crate) limiter: RateLimiter,
     pub(crate) counts_identities: bool,
+    pub(crate) delta: Delta,
 }
 
 impl fmt::Debug for Facade {
@@ -89,6 +97,7 @@ impl Facade {
             max_connections: config.max_connections,
             limiter: RateLimiter::new(config.rate_limits.clone()),
             counts_identities: config.auth_should_log_identity_headers,
+            delta: if config.disable_delta { Delta::Disabled } else { Delta::Served },
         })
     }
 

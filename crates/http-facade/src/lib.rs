@@ -9,6 +9,7 @@ mod error;
 mod eureka_metrics;
 mod facade;
 mod follow;
+mod gate;
 mod identity;
 mod keys;
 mod machine;

@@ -72,14 +72,18 @@ impl Subject {
     }
 }
 
-const CLASSES: [&str; 4] = ["2xx", "4xx", "503", "5xx"];
+const CLASSES: [&str; 5] = ["2xx", "403", "4xx", "503", "5xx"];
+
+/// Lists while the access gate is closed, and deltas that are switched off.
+const FORBIDDEN: usize = 1;
 
 fn class(status: StatusCode) -> usize {
     match status.as_u16() {
         ..400 => 0,
-        400..500 => 1,
-        503 => 2,
-        500.. => 3,
+        403 => FORBIDDEN,
+        400..500 => 2,
+        503 => 3,
+        500.. => 4,
     }
 }
 
@@ -200,7 +204,12 @@ impl Metrics {
     fn eureka_names(&self) -> EurekaNames {
         let of =
             |subject: Subject| self.requests.get(subject as usize).map(|classes| classes.to_vec()).unwrap_or_default();
-        EurekaNames { all: of(Subject::Apps), delta: of(Subject::Delta), application: of(Subject::App) }
+        // Eureka counts these two once they are past its gate.
+        let admitted = |subject: Subject| {
+            let classes = of(subject).into_iter().enumerate();
+            classes.filter(|(class, _)| *class != FORBIDDEN).map(|(_, counter)| counter).collect()
+        };
+        EurekaNames { all: of(Subject::Apps), delta: admitted(Subject::Delta), application: admitted(Subject::App) }
     }
 
     /// Counts one body that was refused.
@@ -264,6 +273,9 @@ mod tests {
         metrics.answered(Subject::Renew, StatusCode::NOT_FOUND);
         metrics.answered(Subject::App, StatusCode::NOT_FOUND);
         metrics.answered(Subject::App, StatusCode::OK);
+        for subject in [Subject::Apps, Subject::App, Subject::Delta] {
+            metrics.answered(subject, StatusCode::FORBIDDEN);
+        }
         for (place, reason) in Refused::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, place);
         }
@@ -283,7 +295,9 @@ mod tests {
             r#"heureka_facade_bodies_refused_total{reason="busy"} 1"#,
             r#"heureka_facade_connections_given_up_total{reason="slow_reader"} 1"#,
             r#"heureka_facade_reads_total{outcome="hit"} 1"#,
-            "eureka_get_all_total 0",
+            r#"heureka_facade_requests_total{resource="delta",status="403"} 1"#,
+            "eureka_get_all_total 1",
+            "eureka_get_all_delta_total 0",
             "eureka_get_application_total 2",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");

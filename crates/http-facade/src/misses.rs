@@ -15,6 +15,9 @@ pub(crate) enum Missing {
     /// There is none.
     #[error("there is no such payload")]
     NotFound,
+    /// Nothing is shown yet.
+    #[error("the access gate is closed")]
+    GateClosed,
     /// Nobody knows at present.
     #[error("the read-write cache does not answer")]
     Unavailable,

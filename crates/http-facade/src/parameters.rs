@@ -38,6 +38,24 @@ impl BadParameter {
     }
 }
 
+/// Whether a query names regions. As none is configured here, which they are makes no difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Regions {
+    /// Absent, or empty.
+    NotNamed,
+    /// One or more.
+    Named,
+}
+
+/// The parameter `regions`.
+pub(crate) fn regions(query: Option<&str>) -> Result<Regions, BadParameter> {
+    match resource::query_value(query, "regions")? {
+        None => Ok(Regions::NotNamed),
+        Some(names) if names.is_empty() => Ok(Regions::NotNamed),
+        Some(_) => Ok(Regions::Named),
+    }
+}
+
 /// A signed decimal.
 pub(crate) fn stamp(query: Option<&str>, name: &str) -> Result<Option<i64>, BadParameter> {
     let Some(text) = resource::query_value(query, name)? else { return Ok(None) };

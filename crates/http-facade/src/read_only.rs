@@ -33,6 +33,8 @@ pub(crate) struct Held {
     follower: u64,
     /// Held while the plain bytes of many pages are made: a crowd of readers makes them once.
     making_plain: Arc<tokio::sync::Mutex<()>>,
+    /// What those get who name regions, if that is another document. It shares the pages.
+    regional: Option<Arc<Held>>,
 }
 
 /// Why there are no plain bytes.
@@ -48,7 +50,19 @@ pub(crate) enum PlainError {
 
 impl Held {
     pub(crate) fn new(payload: Payload, position: Position, follower: u64) -> Self {
-        Self { payload: Arc::new(payload), position, follower, making_plain: Arc::default() }
+        Self { payload: Arc::new(payload), position, follower, making_plain: Arc::default(), regional: None }
+    }
+
+    /// With other ends, head and tail, for those who name regions.
+    pub(crate) fn with_regional(self, ends: Option<(Page, Page)>) -> Self {
+        let regional = ends
+            .map(|(head, tail)| Arc::new(Self::new(self.payload.with_ends(head, tail), self.position, self.follower)));
+        Self { regional, ..self }
+    }
+
+    /// What those get who name regions; none if it is the same.
+    pub(crate) fn regional(&self) -> Option<&Arc<Self>> {
+        self.regional.as_ref()
     }
 
     pub(crate) fn payload(&self) -> &Arc<Payload> {
@@ -85,6 +99,7 @@ impl Held {
 
     fn forget_unread_plain(&self, now: Mono) {
         self.payload.pages().for_each(|page| page.forget_plain_unread_for(PLAIN_KEPT, now));
+        self.regional.iter().for_each(|held| held.forget_unread_plain(now));
     }
 
     #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::{
     identity::{self, Identity},
     keys::Scope,
     metrics::Subject,
+    parameters,
     rate_limiter::{Admission, Fetch},
     resource::{self, Resource},
     respond::{self, Extent},
@@ -236,10 +237,14 @@ where
         }
         (Route::Overrides(_), _) | (_, None) => respond::empty(StatusCode::NOT_ACCEPTABLE),
         (Route::Renew(app, id), Some(form)) => instances::renew(facade, app, id, head, form, body).await,
-        (Route::Apps(extent), Some(form)) => apps::cached(facade, Scope::All, list_form(form), headers, extent).await,
-        (Route::Delta(extent), Some(form)) => {
-            apps::cached(facade, Scope::Delta, list_form(form), headers, extent).await
-        }
+        (Route::Apps(extent), Some(form)) => match parameters::regions(head.uri.query()) {
+            Ok(_) => apps::cached(facade, Scope::All, list_form(form), headers, extent).await,
+            Err(bad) => bad.response(),
+        },
+        (Route::Delta(extent), Some(form)) => match parameters::regions(head.uri.query()) {
+            Ok(regions) => apps::delta(facade, regions, list_form(form), headers, extent).await,
+            Err(bad) => bad.response(),
+        },
         (Route::App(app, extent), Some(form)) => apps::application(facade, app, list_form(form), headers, extent).await,
         (Route::Vip(vip, extent), Some(form)) => {
             apps::listing(facade, Scope::Vip(vip.into()), list_form(form), headers, extent).await

@@ -2,6 +2,7 @@
 
 mod commands;
 pub(crate) mod fakes;
+mod gate;
 mod limits;
 mod peer_batch;
 mod reads;

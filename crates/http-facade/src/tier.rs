@@ -2,6 +2,7 @@
 //! `facade`; read by `routes::apps`, kept alike by `follow`.
 
 use crate::{
+    gate::{Access, Gate},
     keys::Key,
     metrics::Metrics,
     misses::{Misses, Missing},
@@ -67,6 +68,7 @@ pub(crate) struct Tier {
     pub(crate) pages: Arc<ReadOnly>,
     pub(crate) misses: Misses,
     pub(crate) writes: ReadYourWrites,
+    pub(crate) gate: Gate,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: SharedClock,
     pub(crate) cache: Cache,
@@ -85,6 +87,7 @@ impl Tier {
             pages: Arc::default(),
             misses: Misses::default(),
             writes,
+            gate: Gate::default(),
             metrics,
             clock: process.clock(),
             cache,
@@ -108,8 +111,18 @@ impl Tier {
         self.was_complete.load(Ordering::Acquire) && !self.complete.load(Ordering::Acquire)
     }
 
+    /// Whether lists may be read.
+    pub(crate) fn admits(&self) -> Result<(), Missing> {
+        match self.gate.access() {
+            Access::Open => Ok(()),
+            Access::Closed => Err(Missing::GateClosed),
+            Access::Unknown => Err(Missing::Unavailable),
+        }
+    }
+
     /// The payload: the one that is held, or else what tier 2 sends now.
     pub(crate) async fn read(self: &Arc<Self>, key: Key) -> Result<Arc<Held>, Missing> {
+        self.admits()?;
         if let Some(held) = self.pages.get(&key) {
             self.metrics.hits.inc();
             return Ok(held);

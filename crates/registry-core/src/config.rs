@@ -1,6 +1,6 @@
 //! Settings of registry-core; `heureka` flattens them into its own.
 
-use crate::{own_instance::OwnInstance, preservation::PreservationSettings, rules::Rules};
+use crate::{access_gate::AccessGate, own_instance::OwnInstance, preservation::PreservationSettings, rules::Rules};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use registry_model::LeaseExpiry;
 use service_runtime::{ConfigError, config::units};
@@ -19,6 +19,9 @@ pub struct Config {
     /// When a renewed lease ends: `exact`, one duration after the renewal, or `doubled`, as the Java server does.
     #[arg(long, value_name = "RULE", default_value = "exact", value_parser = lease_expiry())]
     pub lease_expiry: LeaseExpiry,
+    /// From when on lists are served.
+    #[command(flatten)]
+    pub access_gate: AccessGate,
     /// The rules that commands and renewals follow.
     #[command(flatten)]
     pub rules: Rules,

@@ -39,7 +39,7 @@ const COUNTERS: [Figure<Calls>; 7] = [
     }),
 ];
 
-const GAUGES: [Figure<u64>; 8] = [
+const GAUGES: [Figure<u64>; 9] = [
     ("num_of_renews_in_last_min", "Renewals of the last complete minute", |metrics| metrics.renewals_last_minute.get()),
     ("num_of_renews_per_min_threshold", "The renewals a minute to be exceeded", |metrics| {
         metrics.renewals_threshold.get()
@@ -49,7 +49,7 @@ const GAUGES: [Figure<u64>; 8] = [
     }),
     (
         "is_below_renew_threshold",
-        "1 while the threshold is not exceeded, from five minutes after the start",
+        "1 while the threshold is not exceeded, once wait-time-when-sync-empty has passed",
         |metrics| metrics.below_threshold.get(),
     ),
     ("is_lease_expiration_enabled", "1 while leases that have run out may be evicted", |metrics| {
@@ -58,6 +58,7 @@ const GAUGES: [Figure<u64>; 8] = [
     ("is_self_preservation_mode_enabled", "1 if self-preservation is configured", |metrics| {
         metrics.preservation_enabled.get()
     }),
+    ("should_allow_access", "1 while lists may be served", |metrics| metrics.gate_open.get()),
     ("local_registry_size", "Leases held", |metrics| metrics.leases.get()),
     ("num_of_elements_in_instance_cache", "Overrides held", |metrics| metrics.overrides.get()),
 ];

@@ -1,6 +1,7 @@
 //! Tier 1, the truth: the lease table, the change log and its fan-out.
 //! Called by http-facade (writes, renewals), cache-sync and replication-peer (Watch); calls nobody. Map: docs/ARCHITECTURE.md.
 
+mod access_gate;
 mod cancel_grace;
 mod change_log;
 mod config;
@@ -21,6 +22,7 @@ mod service;
 mod snapshot;
 mod watch_hub;
 
+pub use access_gate::{AccessGate, ServeBeforeSync};
 pub use config::Config;
 pub use lease_table::{ChangesStatus, LeaseEntry, LeaseTable, Moment, Renewal, RenewalCall};
 pub use life::Life;

@@ -63,6 +63,7 @@ pub(crate) struct Metrics {
     pub(crate) replications_last_minute: Level,
     pub(crate) below_threshold: Level,
     pub(crate) preservation_enabled: Level,
+    pub(crate) gate_open: Level,
     pub(crate) eviction_delay: EvictionDelay,
     pub(crate) overrides: Level,
     pub(crate) revision: Level,

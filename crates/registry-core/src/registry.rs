@@ -62,8 +62,14 @@ pub(crate) struct Registry {
 impl Registry {
     /// An empty, cold registry.
     pub(crate) fn new(life: Life, config: &Config, clock: SharedClock, metrics: Metrics) -> Self {
-        let preservation = Preservation::new(config.preservation.clone(), config.lease_expiry, clock.mono());
+        let silence = config.access_gate.wait_time_when_sync_empty;
+        let preservation = Preservation::new(config.preservation.clone(), config.lease_expiry, silence, clock.mono());
         let opened = clock.unix();
+        let hub = WatchHub::default();
+        if config.access_gate.is_open_at_start() {
+            hub.open_gate(Revision(0));
+            metrics.gate_open.set(1);
+        }
         Self {
             life,
             clock,
@@ -79,7 +85,7 @@ impl Registry {
             recently_registered: Recents::default(),
             recently_cancelled: Recents::default(),
             log: RwLock::new(ChangeLog::new(config.change_log_capacity)),
-            hub: WatchHub::default(),
+            hub,
             metrics,
         }
     }
@@ -191,6 +197,15 @@ impl Registry {
     pub(crate) fn become_warm(&self) {
         let log = self.log.write();
         self.hub.warm(log.latest());
+    }
+
+    /// From now on lists may be served; only the first call counts.
+    pub(crate) fn open_gate(&self) {
+        let log = self.log.write();
+        if self.hub.open_gate(log.latest()) {
+            self.metrics.gate_open.set(1);
+            tracing::info!("lists are served from now on");
+        }
     }
 
     /// Whether changes can go on from this position.

@@ -1,4 +1,5 @@
-//! Tells watches that there is something new: the latest revision, and since when the registry is complete.
+//! Tells watches that there is something new: the latest revision, since when the registry is complete,
+//! and whether lists may be served.
 //! Told by `registry`, waited on by `service::watch`. No queue: a watch reads the log from its own place.
 
 use registry_model::Revision;
@@ -11,6 +12,8 @@ pub(crate) struct Level {
     pub(crate) latest: Revision,
     /// The last change before the registry became warm; absent while it is cold.
     pub(crate) warm_since: Option<Revision>,
+    /// The last change before lists might be served; absent while they may not.
+    pub(crate) open_since: Option<Revision>,
 }
 
 /// The latest level, for any number of watches.
@@ -43,5 +46,14 @@ impl WatchHub {
             level.warm_since.get_or_insert(since);
             first
         });
+    }
+
+    /// Announces that lists may be served from this revision on; whether that is new.
+    pub(crate) fn open_gate(&self, since: Revision) -> bool {
+        self.level.send_if_modified(|level| {
+            let first = level.open_since.is_none();
+            level.open_since.get_or_insert(since);
+            first
+        })
     }
 }

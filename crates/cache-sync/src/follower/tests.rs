@@ -137,9 +137,12 @@ const VIPS: [(Security, &str); 4] =
     [(Security::Plain, "a"), (Security::Plain, "b"), (Security::Secure, "a"), (Security::Plain, "nobody")];
 
 fn empty_state() -> ViewState {
-    let mut state = ViewState::new(Duration::from_secs(180), NOW.unix);
+    let mut state = ViewState::new(Duration::from_secs(180), NOW.unix.0);
     let position = Position { epoch: Epoch(1), revision: Revision(0) };
-    state.snapshot(Snapshot { node: NodeId(1), position, warm: true, records: vec![], recent: vec![] }, NOW);
+    state.snapshot(
+        Snapshot { node: NodeId(1), position, warm: true, gate_open: true, records: vec![], recent: vec![] },
+        NOW,
+    );
     state
 }
 
@@ -335,31 +338,80 @@ fn a_large_payload_comes_in_parts() {
     assert!(follower.carry_out(plan, &metrics).is_empty());
 }
 
+/// The number in the head or the tail of a delta in this form, and that part.
+fn numbered((head, tail): &(Page, Page), form: Form) -> (i64, String) {
+    let text = |page: &Page| String::from_utf8(page.inflate().unwrap().to_vec()).unwrap();
+    let ends = [text(head), text(tail)];
+    let numbered: Vec<&String> = ends.iter().filter(|text| text.contains("versions__delta")).collect();
+    let is_compact = matches!(form, Form::JsonCompact | Form::XmlCompact);
+    assert_eq!(numbered, [&ends[usize::from(is_compact)]], "{form:?}");
+    let digits = numbered[0].split("versions__delta").nth(1).unwrap();
+    let number: String =
+        digits.chars().skip_while(|digit| !digit.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+    (number.parse().unwrap(), numbered[0].clone())
+}
+
 #[test]
 fn a_delta_document_has_one_number_in_its_head_or_its_tail_and_no_other_document_has_it() {
     let mut state = empty_state();
-    let mut seen = HashSet::new();
+    let (mut seen, mut regional) = (HashSet::new(), HashSet::new());
     for revision in 1..4 {
         let changes = vec![change(revision, 0, 1, ActionType::Added)];
         state.changes(Revision(revision - 1), Revision(revision), changes, NOW.mono).unwrap();
         let view = state.view().unwrap();
         for form in Form::ALL {
             let key = key(Scope::Delta, form);
-            let text = |page: &Page| String::from_utf8(page.inflate().unwrap().to_vec()).unwrap();
-            let (head, tail) = view.ends(&key);
-            let (head, tail) = (text(&head), text(&tail));
-            let numbered: Vec<&String> =
-                [&head, &tail].into_iter().filter(|text| text.contains("versions__delta")).collect();
-            let is_compact = matches!(form, Form::JsonCompact | Form::XmlCompact);
-            assert_eq!(numbered, [if is_compact { &tail } else { &head }], "{form:?}");
-            assert!(numbered[0].contains("UP_1_"), "{form:?}: {numbered:?}");
-            let digits = numbered[0].split("versions__delta").nth(1).unwrap();
-            let number: String =
-                digits.chars().skip_while(|digit| !digit.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
-            assert!(seen.insert(number), "{form:?}: a number comes twice");
-            let again = view.ends(&key);
-            assert_eq!((text(&again.0), text(&again.1)), (head, tail));
+            for (ends, seen) in [(view.ends(&key), &mut seen), (view.regional_ends(&key).unwrap(), &mut regional)] {
+                let (number, text) = numbered(&ends, form);
+                assert!(text.contains("UP_1_"), "{form:?}: {text}");
+                assert!(seen.insert(number), "{form:?}: a number comes twice");
+            }
+            assert_eq!(view.ends(&key), view.ends(&key));
+            assert_eq!(view.regional_ends(&key), view.regional_ends(&key));
         }
     }
-    assert_eq!(seen.len(), 3 * Form::ALL.len());
+    assert_eq!((seen.len(), regional.len()), (3 * Form::ALL.len(), 3 * Form::ALL.len()));
+}
+
+#[test]
+fn srv_90_deltas_are_numbered_from_the_first_over_all_forms_and_those_for_regions_apart() {
+    let mut state = ViewState::new(Duration::from_secs(180), 1);
+    let position = Position { epoch: Epoch(1), revision: Revision(0) };
+    let (records, recent) = Default::default();
+    state.snapshot(Snapshot { node: NodeId(1), position, warm: true, gate_open: true, records, recent }, NOW);
+    let view = state.view().unwrap();
+    let number = |form| numbered(&view.ends(&key(Scope::Delta, form)), form).0;
+    assert_eq!((number(Form::Json), number(Form::Xml)), (1, 2));
+    let regional = view.regional_ends(&key(Scope::Delta, Form::Json)).unwrap();
+    assert_eq!(numbered(&regional, Form::Json).0, 1);
+    assert_eq!(view.regional_ends(&key(Scope::All, Form::Json)), None);
+}
+
+#[test]
+fn followers_are_told_when_lists_may_be_served_and_never_that_they_may_not_any_more() {
+    let position = |epoch| Position { epoch: Epoch(epoch), revision: Revision(0) };
+    let snapshot = |epoch| {
+        let (records, recent) = Default::default();
+        Snapshot { node: NodeId(1), position: position(epoch), warm: false, gate_open: false, records, recent }
+    };
+    for mode in [FollowMode::Push, FollowMode::OnRequest] {
+        let follower = Follower::new(mode, Arc::default());
+        let told = |state: &ViewState| {
+            let plan = follower.plan(&state.view().unwrap());
+            let messages = follower.carry_out(plan, &Metrics::default());
+            let watermark = |message: FollowResponse| match message.step.unwrap() {
+                Step::Watermark(watermark) => watermark.gate_closed,
+                other => panic!("{other:?}"),
+            };
+            messages.into_iter().map(watermark).collect::<Vec<_>>()
+        };
+        let mut state = ViewState::new(Duration::from_secs(180), 1);
+        state.snapshot(snapshot(1), NOW);
+        assert_eq!((told(&state), told(&state)), (vec![true], vec![]));
+        state.open_gate();
+        assert_eq!((told(&state), told(&state)), (vec![false], vec![]));
+        // A registry that starts over, its gate closed.
+        state.snapshot(snapshot(2), NOW);
+        assert_eq!(told(&state), [false]);
+    }
 }

@@ -7,7 +7,7 @@ use crate::{
     view::{Difference, PageList, View},
 };
 use registry_model::Position;
-use registry_proto::cache::{Page as PageMessage, PageSplice, PayloadUpdate, follow_response::Step};
+use registry_proto::cache::{Page as PageMessage, PageSplice, PayloadEnds, PayloadUpdate, follow_response::Step};
 use wire_codec::Page;
 
 /// A message carries about this many compressed bytes at the most, plus one page.
@@ -48,7 +48,7 @@ pub(super) fn update(
         }
     }
     let (head, tail) = view.ends(key);
-    parts.finish(head, tail)
+    parts.finish(head, tail, view.regional_ends(key))
 }
 
 /// An update in the making.
@@ -76,12 +76,15 @@ impl Parts {
             .push(Step::Update(PayloadUpdate { splices: std::mem::take(&mut self.splices), ..self.template.clone() }));
     }
 
-    fn finish(mut self, head: Page, tail: Page) -> Vec<Step> {
-        let (head, tail) = (Some(page_message(&head)), Some(page_message(&tail)));
+    fn finish(mut self, head: Page, tail: Page, regional: Option<(Page, Page)>) -> Vec<Step> {
+        let message = |page: &Page| Some(page_message(page));
+        let (head, tail) = (message(&head), message(&tail));
+        let regional = regional.map(|(head, tail)| PayloadEnds { head: message(&head), tail: message(&tail) });
         self.made.push(Step::Update(PayloadUpdate {
             splices: self.splices,
             head,
             tail,
+            regional,
             complete: true,
             ..self.template
         }));

@@ -26,7 +26,7 @@ fn registered(id: &str, dirty: i64, action: ActionType) -> Record {
 }
 
 fn snapshot(position: Position, warm: bool, records: Vec<Record>) -> Snapshot {
-    Snapshot { node: NodeId(1), position, warm, records, recent: Vec::new() }
+    Snapshot { node: NodeId(1), position, warm, gate_open: true, records, recent: Vec::new() }
 }
 
 fn change(revision: u64, record: Record) -> Change {
@@ -45,7 +45,7 @@ fn delta(view: &View) -> Vec<String> {
 
 #[test]
 fn changes_that_leave_a_gap_are_refused() {
-    let mut state = ViewState::new(RETENTION, now(0).unix);
+    let mut state = ViewState::new(RETENTION, now(0).unix.0);
     assert!(state.changes(Revision(0), Revision(1), Vec::new(), now(0).mono).is_err());
     state.snapshot(snapshot(at(1, 5), true, vec![]), now(0));
     let gap = state
@@ -57,7 +57,7 @@ fn changes_that_leave_a_gap_are_refused() {
 
 #[test]
 fn a_registry_that_comes_back_empty_empties_nobody_until_it_is_warm() {
-    let mut state = ViewState::new(RETENTION, now(0).unix);
+    let mut state = ViewState::new(RETENTION, now(0).unix.0);
     let three = ["i1", "i2", "i3"].map(|id| registered(id, 1, ActionType::Added));
     state.snapshot(snapshot(at(1, 3), true, three.to_vec()), now(0));
 
@@ -79,7 +79,7 @@ fn a_registry_that_comes_back_empty_empties_nobody_until_it_is_warm() {
 
 #[test]
 fn a_view_that_began_with_a_cold_snapshot_is_not_complete() {
-    let mut state = ViewState::new(RETENTION, now(0).unix);
+    let mut state = ViewState::new(RETENTION, now(0).unix.0);
     state.snapshot(snapshot(at(1, 0), false, vec![]), now(0));
     assert!(!state.view().unwrap().complete);
     state.warm(now(90));
@@ -88,7 +88,7 @@ fn a_view_that_began_with_a_cold_snapshot_is_not_complete() {
 
 #[test]
 fn a_cold_resync_within_one_life_removes_what_that_life_removed_and_keeps_the_rest() {
-    let mut state = ViewState::new(RETENTION, now(0).unix);
+    let mut state = ViewState::new(RETENTION, now(0).unix.0);
     state.snapshot(snapshot(at(1, 1), true, vec![registered("old", 1, ActionType::Added)]), now(0));
     state.snapshot(
         snapshot(at(2, 2), false, ["i1", "i2"].map(|id| registered(id, 1, ActionType::Added)).to_vec()),
@@ -102,7 +102,7 @@ fn a_cold_resync_within_one_life_removes_what_that_life_removed_and_keeps_the_re
 
 #[test]
 fn a_resync_puts_every_difference_into_the_delta_and_nothing_else() {
-    let mut state = ViewState::new(RETENTION, now(0).unix);
+    let mut state = ViewState::new(RETENTION, now(0).unix.0);
     let first = ["i1", "i2", "i3"].map(|id| registered(id, 1, ActionType::Added));
     state.snapshot(snapshot(at(1, 3), true, first.to_vec()), now(0));
     assert_eq!(delta(&state.view().unwrap()), [""; 0], "the first snapshot is no change");
@@ -117,7 +117,7 @@ fn a_resync_puts_every_difference_into_the_delta_and_nothing_else() {
 
 #[test]
 fn the_first_snapshot_brings_the_recent_changes_with_their_age() {
-    let mut state = ViewState::new(RETENTION, now(0).unix);
+    let mut state = ViewState::new(RETENTION, now(0).unix.0);
     let recent = [(100, "i1"), (260, "i2")]
         .map(|(seconds, id)| Change { at: now(seconds).unix, ..change(1, registered(id, 1, ActionType::Added)) });
     let records = ["i1", "i2"].map(|id| registered(id, 1, ActionType::Added)).to_vec();
@@ -153,7 +153,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #[test]
     fn the_view_is_the_last_one_plus_the_new_life_until_that_is_warm(steps in steps()) {
-        let mut state = ViewState::new(RETENTION, now(0).unix);
+        let mut state = ViewState::new(RETENTION, now(0).unix.0);
         state.snapshot(snapshot(at(1, 0), true, vec![]), now(0));
         // The registry of the present life, and what a reader has to see.
         let (mut registry, mut expected) = (BTreeMap::new(), BTreeMap::new());

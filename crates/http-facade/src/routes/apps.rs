@@ -2,9 +2,10 @@
 
 use crate::{
     body::{Body, Frames},
-    facade::Facade,
+    facade::{Delta, Facade},
     keys::{Key, Scope},
     misses::Missing,
+    parameters::Regions,
     read_only::Held,
     respond::{self, Coding, Extent},
 };
@@ -24,7 +25,10 @@ pub(crate) async fn application(
     match AppName::parse(app) {
         Ok(app) => cached(facade, Scope::Application(app), form, headers, extent).await,
         // Nothing can have been registered under what is no name.
-        Err(_) => respond::cut(respond::empty(StatusCode::NOT_FOUND), extent),
+        Err(_) => {
+            let found = facade.tier.admits().and(Err(Missing::NotFound));
+            answer(facade, found, form, headers, extent).await
+        }
     }
 }
 
@@ -57,6 +61,25 @@ pub(crate) async fn cached(
     answer(facade, found, form, headers, extent).await
 }
 
+/// `GET apps/delta`, unless it is switched off.
+pub(crate) async fn delta(
+    facade: &Facade,
+    regions: Regions,
+    form: Form,
+    headers: &HeaderMap,
+    extent: Extent,
+) -> Response<Body> {
+    if facade.delta == Delta::Disabled {
+        return respond::cut(respond::empty(StatusCode::FORBIDDEN), extent);
+    }
+    let found = read(facade, Scope::Delta, form).await;
+    let found = found.map(|held| match regions {
+        Regions::NotNamed => held,
+        Regions::Named => held.regional().cloned().unwrap_or(held),
+    });
+    answer(facade, found, form, headers, extent).await
+}
+
 async fn read(facade: &Facade, scope: Scope, form: Form) -> Result<Arc<Held>, Missing> {
     facade.tier.writes.level(&facade.clock).await;
     facade.tier.read(Key { scope, form }).await
@@ -72,6 +95,8 @@ async fn answer(
     match found {
         Ok(held) => payload(facade, &held, form, coding(headers), extent).await,
         Err(Missing::NotFound) => respond::cut(respond::empty(StatusCode::NOT_FOUND), extent),
+        // Java clients ask the next server then.
+        Err(Missing::GateClosed) => respond::cut(respond::empty(StatusCode::FORBIDDEN), extent),
         Err(Missing::Unavailable) => respond::cut(respond::unavailable(), extent),
     }
 }

@@ -66,6 +66,7 @@ pub(crate) fn update(
         splices,
         tail: Some(page(">")),
         complete: true,
+        regional: None,
     }
 }
 
@@ -136,7 +137,13 @@ impl FakeCache {
 
     pub(crate) async fn watermark(&self, epoch: u64, revision: u64, complete: bool) {
         let position = Some(at(epoch, revision).into());
-        self.says(Step::Watermark(Watermark { position, complete })).await;
+        self.says(Step::Watermark(Watermark { position, complete, gate_closed: false })).await;
+    }
+
+    /// A watermark of a registry that does not let lists be served yet.
+    pub(crate) async fn closed_gate(&self, epoch: u64, revision: u64) {
+        let position = Some(at(epoch, revision).into());
+        self.says(Step::Watermark(Watermark { position, complete: false, gate_closed: true })).await;
     }
 
     /// Ends the stream.

@@ -26,9 +26,6 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// For so long after a start nobody is told of few renewals, as in Eureka.
-const SILENCE: Duration = Duration::from_secs(300);
-
 /// What decides whether leases that have run out may go.
 #[derive(Debug)]
 pub(crate) struct Preservation {
@@ -36,6 +33,8 @@ pub(crate) struct Preservation {
     settings: PreservationSettings,
     expiry: LeaseExpiry,
     began: Mono,
+    /// For so long after the start nobody is told of few renewals, as in Eureka.
+    silence: Duration,
     /// Renewals; one atomic operation each.
     renewals: MeasuredRate,
     /// Calls that other servers replicate to us.
@@ -101,7 +100,7 @@ pub(crate) struct Figures {
 }
 
 impl Preservation {
-    pub(crate) fn new(settings: PreservationSettings, expiry: LeaseExpiry, now: Mono) -> Self {
+    pub(crate) fn new(settings: PreservationSettings, expiry: LeaseExpiry, silence: Duration, now: Mono) -> Self {
         let state = State {
             expected: ExpectedClients::starting_at(settings.expected_clients_floor),
             next_update: now + settings.renewal_threshold_update_interval,
@@ -116,6 +115,7 @@ impl Preservation {
             settings,
             expiry,
             began: now,
+            silence,
             renewals: MeasuredRate::new(now),
             replications: MeasuredRate::new(now),
             state: Mutex::new(state),
@@ -217,7 +217,7 @@ impl Preservation {
         metrics.renewals_threshold.set(figures.threshold);
         metrics.replications_last_minute.set(figures.replications_last_minute);
         let below = figures.renewals_last_minute <= figures.threshold;
-        metrics.below_threshold.set(u64::from(below && now.saturating_since(self.began) > SILENCE));
+        metrics.below_threshold.set(u64::from(below && now.saturating_since(self.began) > self.silence));
         metrics.preservation_enabled.set(u64::from(self.policy.switch == SelfPreservation::Enabled));
     }
 

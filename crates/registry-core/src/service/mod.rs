@@ -3,6 +3,7 @@
 
 mod commands;
 mod leases;
+mod opening;
 mod own_instance;
 mod queries;
 mod renewals;
@@ -10,7 +11,7 @@ mod renewals;
 mod tests;
 mod watch;
 
-use crate::{Config, Life, metrics::Metrics, registry::Registry};
+use crate::{AccessGate, Config, Life, metrics::Metrics, registry::Registry};
 use registry_proto::{
     BoxStream, registry,
     registry::{
@@ -20,7 +21,13 @@ use registry_proto::{
     },
 };
 use service_runtime::ProcessHandle;
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
@@ -29,33 +36,47 @@ pub struct RegistryCore {
     registry: Arc<Registry>,
     /// Ends the watches when the process stops.
     stopping: CancellationToken,
+    process: ProcessHandle,
+    gate: AccessGate,
+    cold_start: Duration,
+    /// Whether the start-up sync has ended.
+    synced: AtomicBool,
 }
 
 impl RegistryCore {
-    /// An empty registry, cold for as long as the settings say; it lives as long as the process.
+    /// An empty registry without peers, cold for as long as the settings say; it lives as long as the process.
     pub fn start(config: &Config, life: Life, process: &ProcessHandle) -> Arc<Self> {
+        let core = Self::start_before_sync(config, life, process);
+        // There is nobody to copy from.
+        core.start_up_sync_ended(0);
+        core
+    }
+
+    /// An empty registry that is to be filled by a start-up sync; it lives as long as the process. Until
+    /// [`start_up_sync_ended`](Self::start_up_sync_ended) it is cold, and lists are served only if the settings say so.
+    pub fn start_before_sync(config: &Config, life: Life, process: &ProcessHandle) -> Arc<Self> {
         let metrics = process.metrics().register(Metrics::new);
         let registry = Registry::new(life, config, process.clock(), metrics);
-        let core = Arc::new(Self { registry: Arc::new(registry), stopping: process.stopping() });
-        core.registry.open(0);
+        let core = Arc::new(Self {
+            registry: Arc::new(registry),
+            stopping: process.stopping(),
+            process: process.clone(),
+            gate: config.access_gate.clone(),
+            cold_start: config.cold_start,
+            synced: AtomicBool::new(false),
+        });
         if let Some(own) = config.own_instance.description(core.registry.now().unix) {
             process.spawn("own instance", own_instance::keep(Arc::clone(&core.registry), own, process.clone()));
         }
         process.spawn("lease ticks", leases::tick(Arc::clone(&core.registry), process.clone()));
-        if config.cold_start.is_zero() {
-            core.registry.become_warm();
-        } else {
-            let registry = Arc::clone(&core.registry);
-            let warm = process.clock().sleep(config.cold_start);
-            let stopping = process.stopping();
-            process.spawn_short("cold start", async move {
-                if stopping.run_until_cancelled(warm).await.is_some() {
-                    registry.become_warm();
-                    tracing::info!("the registry is complete");
-                }
-            });
-        }
         core
+    }
+
+    /// The start-up sync has ended and copied so many instances from other servers; only the first call counts.
+    pub fn start_up_sync_ended(&self, instances: u64) {
+        if !self.synced.swap(true, Ordering::AcqRel) {
+            opening::sync_ended(self, instances);
+        }
     }
 }
 

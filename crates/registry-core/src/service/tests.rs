@@ -1,5 +1,6 @@
 //! The service as its callers see it: through the interface in process, and through the codec.
 
+mod access_gate;
 mod counting;
 mod operators;
 mod own_instance;

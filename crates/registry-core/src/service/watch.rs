@@ -15,7 +15,10 @@ use crate::{
 use registry_model::{NodeId, Position, Revision};
 use registry_proto::{
     BoxStream,
-    registry::{ChangeBatch, ResumeToken, WarmNotice, WatchRequest, WatchResponse, WatchStart, watch_response::Step},
+    registry::{
+        ChangeBatch, GateOpenedNotice, ResumeToken, WarmNotice, WatchRequest, WatchResponse, WatchStart,
+        watch_response::Step,
+    },
     types,
 };
 use std::{sync::Arc, time::Duration};
@@ -53,6 +56,7 @@ struct Watch {
     level: watch::Receiver<Level>,
     recent: Duration,
     told_warm: bool,
+    told_open: bool,
     stage: Stage,
 }
 
@@ -79,6 +83,7 @@ impl Watch {
             level: registry.hub().follow(),
             recent: Duration::from_millis(request.recent_ms),
             told_warm: false,
+            told_open: false,
             stage: Stage::Starting(request.resume),
             registry,
         }
@@ -138,6 +143,7 @@ impl Watch {
     fn resume(&mut self, position: Position) -> Step {
         // Warm only if it was so at that position: what was registered between is not known to the watcher yet.
         self.told_warm = self.is_warm_at(position.revision);
+        self.told_open = self.is_open_at(position.revision);
         self.stage = Stage::Following(position.revision);
         Step::Start(self.start(position.revision, SnapshotFollows::No))
     }
@@ -151,6 +157,7 @@ impl Watch {
             .map_err(|error| Status::internal(format!("take a snapshot: {error}")))?;
         let revision = snapshot.revision;
         self.told_warm |= snapshot.warm;
+        self.told_open |= self.is_open_at(revision);
         self.stage = Stage::Sending(Box::new(SnapshotParts::of(snapshot, self.registry.expiry(), SNAPSHOT)), revision);
         Ok(Step::Start(self.start(revision, SnapshotFollows::Yes)))
     }
@@ -161,6 +168,7 @@ impl Watch {
             position: Some(types::Position::from(self.registry.position(revision))),
             snapshot_follows: matches!(snapshot, SnapshotFollows::Yes),
             warm: self.told_warm,
+            gate_closed: !self.told_open,
         }
     }
 
@@ -171,6 +179,11 @@ impl Watch {
             self.told_warm = true;
             return Next::Send(Step::Warm(WarmNotice {}));
         }
+        // Not before what the start-up sync has brought.
+        if !self.told_open && self.is_open_at(revision) {
+            self.told_open = true;
+            return Next::Send(Step::GateOpened(GateOpenedNotice {}));
+        }
         let changes = match self.registry.changes_after(revision, CHANGES) {
             Reading::Changes(changes) => changes,
             Reading::OutOfReach => return Next::StartOver,
@@ -179,6 +192,10 @@ impl Watch {
         let latest = Revision(last.revision);
         self.stage = Stage::Following(latest);
         Next::Send(Step::Changes(ChangeBatch { previous_revision: revision.0, revision: latest.0, changes }))
+    }
+
+    fn is_open_at(&self, revision: Revision) -> bool {
+        self.registry.hub().level().open_since.is_some_and(|since| revision >= since)
     }
 
     fn is_warm_at(&self, revision: Revision) -> bool {

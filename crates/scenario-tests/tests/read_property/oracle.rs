@@ -257,6 +257,7 @@ impl Oracle {
                 self.warm();
                 self.publish();
             }
+            Step::GateOpened(_) => {}
         }
     }
 

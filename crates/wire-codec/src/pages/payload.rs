@@ -123,6 +123,11 @@ impl Payload {
         Ok(Self::of(head, grouping.finish(), tail))
     }
 
+    /// The same pages between another head and tail. Runs that are joined stay so, for both.
+    pub fn with_ends(&self, head: Page, tail: Page) -> Self {
+        Self::of(head, self.runs.clone(), tail)
+    }
+
     fn check(&self, splices: &[PageSplice]) -> Result<(), BadSplice> {
         let mut previous_end = 0;
         for splice in splices {

@@ -19,10 +19,10 @@ fn mono(millis: u64) -> Mono {
 /// A view of a registry with these instances, taken at the start.
 fn state_of(ids: &[&str]) -> ViewState {
     let now = Now { mono: mono(0), unix: UnixMillis(1_700_000_000_000) };
-    let mut state = ViewState::new(Duration::from_secs(180), now.unix);
+    let mut state = ViewState::new(Duration::from_secs(180), now.unix.0);
     let position = Position { epoch: Epoch(1), revision: Revision(0) };
     let records = ids.iter().map(|id| record("ORDERS", id)).collect();
-    state.snapshot(Snapshot { node: NodeId(1), position, warm: true, records, recent: vec![] }, now);
+    state.snapshot(Snapshot { node: NodeId(1), position, warm: true, gate_open: true, records, recent: vec![] }, now);
     state
 }
 

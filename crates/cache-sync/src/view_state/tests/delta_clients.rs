@@ -182,7 +182,7 @@ proptest! {
     fn b55_b56_the_delta_brings_every_client_level_from_any_earlier_list(acts in acts()) {
         let mut seconds = 1000;
         let mut registry = Registry { epoch: 1, ..Registry::default() };
-        let mut state = ViewState::new(RETENTION, now(seconds).unix);
+        let mut state = ViewState::new(RETENTION, now(seconds).unix.0);
         state.snapshot(registry.snapshot(now(seconds)), now(seconds));
         let mut readers: Vec<(u64, Held)> = vec![(seconds, Held::new())];
         for act in acts {
@@ -202,7 +202,7 @@ proptest! {
                     readers.retain(|(read, _)| seconds - read <= RETENTION.as_secs());
                 }
                 Act::RestartCache => {
-                    state = ViewState::new(RETENTION, now(seconds).unix);
+                    state = ViewState::new(RETENTION, now(seconds).unix.0);
                     state.snapshot(registry.snapshot(now(seconds)), now(seconds));
                 }
                 Act::RestartRegistry => {

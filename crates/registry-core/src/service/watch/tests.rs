@@ -50,6 +50,8 @@ struct Follower {
     revision: Option<u64>,
     /// Of the present stream.
     told_warm: bool,
+    /// Of the present stream: whether it has been told that lists may be served.
+    told_open: bool,
     recent: Vec<u64>,
     recent_since: i64,
     parts: Vec<usize>,
@@ -68,6 +70,7 @@ impl Follower {
             view: View::new(),
             revision: None,
             told_warm: false,
+            told_open: false,
             recent: Vec::new(),
             recent_since: 0,
             parts: Vec::new(),
@@ -83,6 +86,7 @@ impl Follower {
         self.revision = resume.and_then(|resume| resume.position).map(|position| position.revision);
         self.started = false;
         self.told_warm = false;
+        self.told_open = false;
         self.in_snapshot = false;
     }
 
@@ -92,6 +96,7 @@ impl Follower {
             && !self.in_snapshot
             && self.revision == Some(level.latest.0)
             && self.told_warm == level.warm_since.is_some()
+            && self.told_open == level.open_since.is_some()
     }
 
     async fn step(&mut self) {
@@ -101,6 +106,7 @@ impl Follower {
                 assert_eq!((start.node, position.epoch), (7, 9));
                 assert!(start.warm || !self.told_warm, "a registry that has been warm stays so");
                 self.told_warm = start.warm;
+                self.told_open = !start.gate_closed;
                 self.started = true;
                 if start.snapshot_follows {
                     self.view.clear();
@@ -138,6 +144,11 @@ impl Follower {
             Step::Warm(_) => {
                 assert!(!std::mem::replace(&mut self.told_warm, true), "told twice");
                 let since = self.registry.hub().level().warm_since.unwrap();
+                assert!(self.revision >= Some(since.0), "told before the changes that precede it");
+            }
+            Step::GateOpened(_) => {
+                assert!(!std::mem::replace(&mut self.told_open, true), "told twice");
+                let since = self.registry.hub().level().open_since.unwrap();
                 assert!(self.revision >= Some(since.0), "told before the changes that precede it");
             }
         }
@@ -262,7 +273,7 @@ async fn no_message_is_longer_than_its_bound_however_large_the_instances() {
             match message.step.unwrap() {
                 Step::Snapshot(part) => seen += part.records.len(),
                 Step::Changes(batch) => seen += batch.changes.len(),
-                Step::Start(_) | Step::SnapshotEnd(_) | Step::Warm(_) => {}
+                Step::Start(_) | Step::SnapshotEnd(_) | Step::Warm(_) | Step::GateOpened(_) => {}
             }
         }
         assert!(longest > 500_000 && longest < 1 << 20, "{longest} bytes");
@@ -347,6 +358,7 @@ enum Act {
     Cancel(usize),
     Steps(usize),
     Warm,
+    OpenGate,
     Reconnect(Resume),
 }
 
@@ -363,6 +375,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => (0..8_usize).prop_map(Act::Cancel),
         4 => (1..4_usize).prop_map(Act::Steps),
         1 => Just(Act::Warm),
+        1 => Just(Act::OpenGate),
         2 => prop::sample::select(vec![Resume::Last, Resume::Last, Resume::Nothing]).prop_map(Act::Reconnect),
     ]
 }
@@ -382,6 +395,7 @@ proptest! {
                     }
                     Act::Cancel(id) => drop(registry.cancel("A", &format!("n{id}"))),
                     Act::Warm => registry.become_warm(),
+                    Act::OpenGate => registry.open_gate(),
                     Act::Steps(count) => {
                         for _ in 0..count {
                             if !follower.is_level() {
