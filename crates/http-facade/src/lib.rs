@@ -24,7 +24,6 @@ mod registry_service;
 mod renewals;
 mod request_body;
 mod request_document;
-mod resource;
 mod respond;
 mod router;
 mod routes;

@@ -1,13 +1,10 @@
 //! What a query says besides names: stamps and statuses. Called by `routes` before anything is looked up.
 
-use crate::{
-    body::Body,
-    resource::{self, BrokenEncoding},
-    respond,
-};
+use crate::{body::Body, respond};
 use http::{Response, StatusCode};
 use registry_model::{InstanceStatus, UnknownStatus};
 use std::num::ParseIntError;
+use wire_codec::{BrokenEncoding, query_value};
 
 /// Why a query cannot be meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +46,7 @@ pub(crate) enum Regions {
 
 /// The parameter `regions`.
 pub(crate) fn regions(query: Option<&str>) -> Result<Regions, BadParameter> {
-    match resource::query_value(query, "regions")? {
+    match query_value(query, "regions")? {
         None => Ok(Regions::NotNamed),
         Some(names) if names.is_empty() => Ok(Regions::NotNamed),
         Some(_) => Ok(Regions::Named),
@@ -58,12 +55,12 @@ pub(crate) fn regions(query: Option<&str>) -> Result<Regions, BadParameter> {
 
 /// A signed decimal.
 pub(crate) fn stamp(query: Option<&str>, name: &str) -> Result<Option<i64>, BadParameter> {
-    let Some(text) = resource::query_value(query, name)? else { return Ok(None) };
+    let Some(text) = query_value(query, name)? else { return Ok(None) };
     text.parse().map(Some).map_err(|source| BadParameter::Stamp { text: text.into(), source })
 }
 
 /// One of the five names, exactly.
 pub(crate) fn status(query: Option<&str>, name: &str) -> Result<Option<InstanceStatus>, BadParameter> {
-    let Some(text) = resource::query_value(query, name)? else { return Ok(None) };
+    let Some(text) = query_value(query, name)? else { return Ok(None) };
     Ok(Some(text.parse()?))
 }

@@ -2,11 +2,11 @@
 //! `request_document` and `routes`.
 
 use bytes::{Bytes, BytesMut};
-use flate2::read::MultiGzDecoder;
 use http_body_util::BodyExt;
 use service_runtime::SharedClock;
-use std::{io::Read, num::NonZeroUsize, pin::Pin, sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, pin::Pin, sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wire_codec::NotInflated;
 
 /// How long a body may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -195,10 +195,10 @@ impl Bodies {
 /// The bytes of a gzip body, never more than ten times the limit, and of large limits less.
 pub(crate) fn gunzip(compressed: &[u8], limit: usize) -> Result<Vec<u8>, Refused> {
     let most = limit.saturating_mul(INFLATED).min(limit.max(INFLATED_BYTES));
-    let mut plain = Vec::new();
-    let mut decoder = MultiGzDecoder::new(compressed).take((most as u64).saturating_add(1));
-    decoder.read_to_end(&mut plain).map_err(|_| Refused::Broken)?;
-    if plain.len() > most { Err(Refused::TooLarge) } else { Ok(plain) }
+    wire_codec::gunzip(compressed, most).map_err(|why| match why {
+        NotInflated::TooLarge => Refused::TooLarge,
+        NotInflated::Corrupt => Refused::Broken,
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use crate::{
     metrics::Subject,
     parameters,
     rate_limiter::{Admission, Fetch},
-    resource::{self, Resource},
     respond::{self, Extent},
     routes::{
         apps, instances, metadata, operations, peer_batch, server_info,
@@ -18,7 +17,7 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header::ACCEPT, request::Parts};
 use std::borrow::Cow;
-use wire_codec::{Detail, Form, MediaType};
+use wire_codec::{ApiVersion, Detail, Form, MediaType, Resource};
 
 const EUREKA_ACCEPT: &str = "x-eureka-accept";
 
@@ -222,7 +221,7 @@ where
 {
     let headers = &head.headers;
     // Every answer with content depends on what the client takes, so that is settled before anything is done.
-    let version = resource::version(head.uri.path());
+    let version = ApiVersion::of(head.uri.path());
     let form = negotiated(headers).map(|media| Form::of(media, Detail::Full, version));
     let list_form = |form: Form| Form::of(form.media_type(), detail(headers), version);
     match (route, form) {
@@ -326,6 +325,9 @@ mod tests {
         for (method, path, methods) in table {
             let route = route(method, &format!("/eureka/{path}"));
             assert_eq!(route, format!("NoSuchMethod({methods:?})"), "{path}");
+        }
+        for path in service_runtime::operations::PATHS {
+            assert_eq!(route(Method::GET, path), "Operations(Whole)");
         }
         assert_eq!(route(Method::PUT, "/metrics"), "NoSuchMethod(\"HEAD,GET,OPTIONS\")");
         assert_eq!(route(Method::PUT, "/eureka/nope"), "NoSuchResource");

@@ -1,7 +1,7 @@
 //! The metadata of one instance, added to. Called by `router`; calls the registry.
 
 use super::instances;
-use crate::{body::Body, error, facade::Facade, parameters::BadParameter, resource};
+use crate::{body::Body, error, facade::Facade, parameters::BadParameter};
 use bytes::Bytes;
 use http::{Response, request::Parts};
 use registry_proto::{registry::AddMetadataRequest, types::MetadataEntry};
@@ -15,7 +15,7 @@ where
     B: http_body::Body<Data = Bytes>,
 {
     facade.bodies.discard(pin!(body)).await;
-    let pairs = resource::query_pairs(head.uri.query());
+    let pairs = wire_codec::query_pairs(head.uri.query());
     let entries = pairs.map(|pair| {
         let (key, value) = pair?;
         Ok(MetadataEntry { key: key.into_owned(), value: value.into_owned() })

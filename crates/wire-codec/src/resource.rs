@@ -1,12 +1,15 @@
-//! From a request's path to the resource that it names, and query parameters. Pure; called by `router` for every request,
-//! so nothing here allocates unless a name is escaped.
+//! From a request's path to the resource that it names, and query parameters. Called by http-facade for every request, so nothing
+//! here allocates unless a name is escaped.
 
+use crate::ApiVersion;
 use std::borrow::Cow;
-use wire_codec::ApiVersion;
+
+/// What every process of a node answers beside Eureka's API.
+const OPERATIONS: [&str; 3] = ["/metrics", "/livez", "/readyz"];
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Resource<'a> {
+pub enum Resource<'a> {
     /// All applications.
     Apps,
     /// What changed in the last minutes.
@@ -55,12 +58,15 @@ pub(crate) enum Resource<'a> {
 /// A text whose percent-encoding is broken, or encodes no UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("percent-encoding is broken")]
-pub(crate) struct BrokenEncoding;
+pub struct BrokenEncoding;
 
 impl<'a> Resource<'a> {
     /// The resource of a path. Doubled slashes count as one, a slash at the end as none; what follows a `;` in a segment is dropped.
-    pub(crate) fn of(path: &'a str) -> Result<Self, BrokenEncoding> {
-        if service_runtime::operations::PATHS.contains(&path) {
+    ///
+    /// # Errors
+    /// A name in the path cannot be decoded.
+    pub fn of(path: &'a str) -> Result<Self, BrokenEncoding> {
+        if OPERATIONS.contains(&path) {
             return Ok(Self::Operations);
         }
         let mut segments = segments(path);
@@ -115,11 +121,13 @@ impl<'a> Resource<'a> {
     }
 }
 
-/// The version that a path names: `v1` is the first, everything else the second.
-pub(crate) fn version(path: &str) -> ApiVersion {
-    match segments(path).nth(1) {
-        Some(segment) if segment.eq_ignore_ascii_case("v1") => ApiVersion::V1,
-        Some(_) | None => ApiVersion::V2,
+impl ApiVersion {
+    /// The version that a path names: `v1` is the first, everything else the second.
+    pub fn of(path: &str) -> Self {
+        match segments(path).nth(1) {
+            Some(segment) if segment.eq_ignore_ascii_case("v1") => Self::V1,
+            Some(_) | None => Self::V2,
+        }
     }
 }
 
@@ -169,7 +177,7 @@ fn hex_digit(byte: Option<u8>) -> Result<u8, BrokenEncoding> {
 ///
 /// # Errors
 /// The value cannot be decoded. Other parameters may be as broken as they like.
-pub(crate) fn query_value<'a>(query: Option<&'a str>, name: &str) -> Result<Option<Cow<'a, str>>, BrokenEncoding> {
+pub fn query_value<'a>(query: Option<&'a str>, name: &str) -> Result<Option<Cow<'a, str>>, BrokenEncoding> {
     for pair in query.unwrap_or_default().split('&') {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         if key == name || decode_form(key).is_ok_and(|key| key == name) {
@@ -179,8 +187,8 @@ pub(crate) fn query_value<'a>(query: Option<&'a str>, name: &str) -> Result<Opti
     Ok(None)
 }
 
-/// All parameters of a query, form-decoded, in their order. Those without a name say nothing.
-pub(crate) fn query_pairs<'a>(
+/// All parameters of a query, form-decoded, in their order, each by itself. Those without a name say nothing.
+pub fn query_pairs<'a>(
     query: Option<&'a str>,
 ) -> impl Iterator<Item = Result<(Cow<'a, str>, Cow<'a, str>), BrokenEncoding>> {
     let pairs = query.unwrap_or_default().split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
@@ -189,5 +197,4 @@ pub(crate) fn query_pairs<'a>(
 }
 
 #[cfg(test)]
-#[path = "resource/tests.rs"]
 mod tests;

@@ -169,11 +169,11 @@ proptest! {
 #[test]
 fn rest_119_only_v1_in_its_place_is_the_first_version() {
     for path in ["/eureka/v1/apps", "/eureka/V1/apps/", "//eureka//v1;x=1/apps/A/i"] {
-        assert_eq!(version(path), ApiVersion::V1, "{path}");
+        assert_eq!(ApiVersion::of(path), ApiVersion::V1, "{path}");
     }
     for path in
         ["/eureka/apps", "/eureka/v2/apps", "/eureka/v2/apps/v1", "/eureka/apps/v1", "/v1", "/", "", "/eureka/v11/apps"]
     {
-        assert_eq!(version(path), ApiVersion::V2, "{path}");
+        assert_eq!(ApiVersion::of(path), ApiVersion::V2, "{path}");
     }
 }
