@@ -2,9 +2,11 @@
 
 use crate::{body::Body, error, facade::Facade, machine, respond};
 use http::{HeaderValue, Response, StatusCode};
+use registry_model::Record;
 use registry_proto::{
-    instance_status,
+    IntoModel, instance_status,
     registry::{GetStatisticsRequest, GetStatisticsResponse, ListOverridesRequest, Preservation},
+    types,
 };
 use std::{collections::BTreeMap, time::Duration};
 use tonic::Request;
@@ -31,8 +33,13 @@ pub(crate) async fn report(facade: &Facade, form: Form) -> Response<Body> {
     // What the registry does not say is left out; the rest is known all the same.
     let statistics = facade.registry.get_statistics(Request::new(GetStatisticsRequest { recent: 0 })).await;
     let mut general = process_figures(facade);
+    let mut instance = None;
     match statistics {
-        Ok(statistics) => registry_figures(&mut general, statistics.into_inner()),
+        Ok(statistics) => {
+            let mut statistics = statistics.into_inner();
+            instance = own(statistics.own.take());
+            registry_figures(&mut general, statistics);
+        }
         Err(status) => tracing::debug!(code = ?status.code(), error = status.message(), "the registry tells nothing"),
     }
     let info = StatusInfo {
@@ -40,10 +47,16 @@ pub(crate) async fn report(facade: &Facade, form: Form) -> Response<Body> {
         application: ["registered-replicas", "available-replicas", "unavailable-replicas"]
             .map(|key| (key, String::new()))
             .into(),
-        instance: None,
+        instance,
         healthy: Some(State::of(facade) == State::Up),
     };
     respond::document(StatusCode::OK, form, wire_codec::encode_status_info(form, &info))
+}
+
+/// This server as an instance, if it is one.
+fn own(record: Option<types::Record>) -> Option<Record> {
+    let record = record?.into_model();
+    record.inspect_err(|error| tracing::error!(%error, "the registry sent an instance that is none")).ok()
 }
 
 type Figures = Vec<(&'static str, String)>;

@@ -15,6 +15,11 @@ impl Registry {
         self.table.find_by_id(id, |entry| self.shows(entry)).map(|entry| self.record_of(&entry))
     }
 
+    /// This server's own instance.
+    pub(crate) fn own(&self) -> Option<Record> {
+        self.get_by_id(self.own_id.as_ref()?.as_str())
+    }
+
     /// The lease of an instance, as single reads and operators' commands see it.
     pub(super) fn present(&self, app: &str, id: &str) -> Option<LeaseEntry> {
         self.table.get(app, id).filter(|entry| self.shows(entry))

@@ -65,6 +65,7 @@ pub(super) async fn statistics(
         registered: registry.recently_registered(recent).into_iter().map(message).collect(),
         cancelled: registry.recently_cancelled(recent).into_iter().map(message).collect(),
         status_mismatches: registry.metrics().status_mismatches.get(),
+        own: registry.own().map(Into::into),
     })
 }
 
