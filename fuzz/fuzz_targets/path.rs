@@ -1,0 +1,4 @@
+//! `heureka_fuzz::path` under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| heureka_fuzz::path(bytes));
