@@ -191,13 +191,13 @@ fn merge<E: Entry>(old: &[Arc<Piece<E>>], edits: Vec<Edit<E>>) -> Vec<Arc<Piece<
         while let Some(piece) = old.next_if(|piece| piece.app().is_some_and(|name| *name < app)) {
             merged.push(Arc::clone(piece));
         }
-        let mut entries =
-            old.next_if(|piece| piece.app() == Some(&app)).map(|piece| piece.entries().to_vec()).unwrap_or_default();
+        let piece = old.next_if(|piece| piece.app() == Some(&app));
+        let held = piece.map(|piece| piece.entries()).unwrap_or_default();
         let mut mine = Vec::new();
         while let Some(edit) = edits.next_if(|edit| *edit.entry().app() == app) {
             mine.push(edit);
         }
-        entries = if mine.len() > 8 { merge_many(entries, mine) } else { merge_few(entries, mine) };
+        let entries = if mine.len() > 8 { merge_many(held, mine) } else { merge_few(held, mine) };
         if !entries.is_empty() {
             merged.push(Piece::new(entries, Extent::Whole));
         }
@@ -206,7 +206,10 @@ fn merge<E: Entry>(old: &[Arc<Piece<E>>], edits: Vec<Edit<E>>) -> Vec<Arc<Piece<
     merged
 }
 
-fn merge_few<E: Entry>(mut entries: Vec<E>, edits: Vec<Edit<E>>) -> Vec<E> {
+fn merge_few<E: Entry>(held: &[E], edits: Vec<Edit<E>>) -> Vec<E> {
+    // Room for all from the start: growing by one more would copy everything again.
+    let mut entries = Vec::with_capacity(held.len() + edits.len());
+    entries.extend_from_slice(held);
     for edit in edits {
         match (entries.binary_search_by(|entry| entry.compare(edit.entry())), edit) {
             (Ok(at), Edit::Put(entry)) => {
@@ -224,23 +227,23 @@ fn merge_few<E: Entry>(mut entries: Vec<E>, edits: Vec<Edit<E>>) -> Vec<E> {
     entries
 }
 
-fn merge_many<E: Entry>(entries: Vec<E>, edits: Vec<Edit<E>>) -> Vec<E> {
-    let mut merged: Vec<E> = Vec::with_capacity(entries.len() + edits.len());
-    let mut old = entries.into_iter().peekable();
+fn merge_many<E: Entry>(held: &[E], edits: Vec<Edit<E>>) -> Vec<E> {
+    let mut merged: Vec<E> = Vec::with_capacity(held.len() + edits.len());
+    let mut old = held.iter().peekable();
     let mut edits = edits.into_iter().peekable();
     while let Some(edit) = edits.next() {
         if edits.peek().is_some_and(|next| next.entry().compare(edit.entry()) == Ordering::Equal) {
             continue;
         }
         while let Some(entry) = old.next_if(|entry| entry.compare(edit.entry()) == Ordering::Less) {
-            merged.push(entry);
+            merged.push(entry.clone());
         }
         old.next_if(|entry| entry.compare(edit.entry()) == Ordering::Equal);
         if let Edit::Put(entry) = edit {
             merged.push(entry);
         }
     }
-    merged.extend(old);
+    merged.extend(old.cloned());
     merged
 }
 
