@@ -103,6 +103,73 @@ memory() {
   done
 }
 
+registrations() {
+  echo "## Registrations: 10,000 and 100,000 new instances flat out over 64 connections, server CPU each"
+  local size
+  for size in 10000 100000; do
+    : >"$WORK/rate"; : >"$WORK/cpu"
+    for _ in $(seq "$RUNS"); do
+      start_node
+      fleet register --target "$HTTP" --instances "$size" --apps $((size / 100)) --pid "$PID" >"$WORK/out"
+      value requests_per_second <"$WORK/out" >>"$WORK/rate"; value server.cpu_us_per_request <"$WORK/out" >>"$WORK/cpu"
+      stop
+    done
+    echo "$size instances: $(median <"$WORK/rate") /s, $(median <"$WORK/cpu") us"
+  done
+}
+
+full_xml() {
+  echo "## Full registry of 10,000 instances as XML, gzip and plain: requests per second, bytes, server CPU each"
+  start_node
+  fleet register --target "$HTTP" --instances 10000 --apps 100 >/dev/null
+  local gzip
+  for gzip in true false; do
+    : >"$WORK/rate"; : >"$WORK/cpu"
+    for _ in $(seq "$RUNS"); do
+      fleet fetch --target "$HTTP" --what full --format xml --gzip "$gzip" --duration 3s --pid "$PID" >"$WORK/out"
+      value requests_per_second <"$WORK/out" >>"$WORK/rate"; value server.cpu_us_per_request <"$WORK/out" >>"$WORK/cpu"
+    done
+    echo "gzip $gzip: $(median <"$WORK/rate") /s, $(value body_bytes_largest <"$WORK/out") bytes, $(median <"$WORK/cpu") us"
+  done
+  stop
+}
+
+# A full window of changes first: the delta holds three minutes.
+delta() {
+  echo "## Delta under churn: 100 changes a second among 100,000 instances, then 100 reads a second beside it"
+  start_node
+  fleet register --target "$HTTP" --instances 100000 --apps 1000 >/dev/null
+  fleet churn --target "$HTTP" --instances 100000 --apps 1000 --rate 100 --duration 240s >/dev/null
+  fleet churn --target "$HTTP" --instances 100000 --apps 1000 --rate 100 --duration 30s --pid "$PID" >"$WORK/out"
+  echo "changes alone: $(share) % of a core"
+  curl -s -H 'Accept: application/json' -H 'Accept-Encoding: gzip' -o "$WORK/delta.gz" "http://$HTTP/eureka/apps/delta"
+  fleet churn --target "$HTTP" --instances 100000 --apps 1000 --rate 100 --duration 30s --pid "$PID" >"$WORK/out"
+  echo "changes with the delta held by the read-only cache: $(share) % of a core"
+  fleet churn --target "$HTTP" --instances 100000 --apps 1000 --rate 100 --duration 40s >/dev/null &
+  local churn=$!
+  fleet fetch --target "$HTTP" --what delta --rate 100 --duration 30s --pid "$PID" >"$WORK/out"
+  echo "changes and reads: $(share) % of a core; the delta has $(value body_bytes_largest <"$WORK/out") bytes as gzip, read in $(value latency_us.p50 <"$WORK/out") us, p99 $(value latency_us.p99 <"$WORK/out") us"
+  wait "$churn"; stop
+}
+# The server's share of one core in the run whose report is in $WORK/out.
+share() { awk -v used="$(value server.cpu_seconds <"$WORK/out")" -v seconds="$(value seconds <"$WORK/out")" 'BEGIN {printf "%.1f", 100 * used / seconds}'; }
+
+resident() { awk '/VmRSS/ {printf "%.1f", $2 / 1024}' "/proc/$PID/status"; }
+flat() {
+  echo "## Resident memory, MiB: 10,000 renewals a second for ten minutes, each minute; then 200,000 reads of unknown names"
+  start_node
+  fleet register --target "$HTTP" --instances 100000 --apps 1000 >/dev/null
+  for _ in $(seq 11); do
+    fleet renew --target "$HTTP" --instances 100000 --apps 1000 --interval 10s --duration 60s --pid "$PID" >"$WORK/out"
+    echo "$(value requests_per_second <"$WORK/out") renewals/s, failed $(value failed <"$WORK/out"), $(share) % of a core: $(resident)"
+  done
+  for _ in 1 2 3 4; do
+    fleet fetch --target "$HTTP" --what unknown --count 50000 --duration 60s --allow-errors >"$WORK/out"
+    echo "$(value statuses <"$WORK/out") of unknown names: $(resident)"
+  done
+  stop
+}
+
 start_up() {
   echo "## From start to ready, milliseconds; size of the binary"
   : >"$WORK/start"
@@ -115,4 +182,4 @@ start_up() {
   echo "$(median <"$WORK/start") ms; $(stat -c %s "$BIN/heureka") bytes"
 }
 
-for part in ${PARTS:-renewals full_registry change_cost start_up memory}; do "$part"; done
+for part in ${PARTS:-renewals registrations full_registry full_xml delta change_cost start_up memory flat}; do "$part"; done
