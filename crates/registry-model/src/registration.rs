@@ -201,7 +201,6 @@ mod tests {
     fn srv_22_the_first_missing_field_is_named_with_eurekas_words() {
         let all_wrong = RegistrationDraft { app: "".into(), ..RegistrationDraft::default() };
         assert_eq!(refused(all_wrong.clone()), "Missing instanceId");
-        assert_eq!(refused(RegistrationDraft { instance_id: Some("x".into()), ..all_wrong }), "Missing hostname");
         assert_eq!(refused(RegistrationDraft { host_name: Some("".into()), ..draft() }), "Missing hostname");
         assert_eq!(refused(RegistrationDraft { ip_addr: None, ..draft() }), "Missing ip address");
         assert_eq!(refused(RegistrationDraft { app: "".into(), ..draft() }), "Missing appName");
@@ -214,6 +213,22 @@ mod tests {
             refused(RegistrationDraft { data_center: Some(DataCenterDraft::default()), ..draft() }),
             "Missing dataCenterInfo Name"
         );
+        // With all of these defects, mended one after the other from the first.
+        type Mend = fn(&mut RegistrationDraft);
+        let steps: [(&str, Mend); 6] = [
+            ("Missing instanceId", |draft| draft.instance_id = Some("x".into())),
+            ("Missing hostname", |draft| draft.host_name = Some("x.test".into())),
+            ("Missing ip address", |draft| draft.ip_addr = Some("192.0.2.1".into())),
+            ("Missing appName", |draft| draft.app = "orders".into()),
+            ("Mismatched appName, expecting BILLING but was ORDERS", |draft| draft.app = "billing".into()),
+            ("Missing dataCenterInfo", |draft| draft.data_center = Some(DataCenterDraft::default())),
+        ];
+        let mut broken = all_wrong;
+        for (text, mend) in steps {
+            assert_eq!(refused(broken.clone()), text);
+            mend(&mut broken);
+        }
+        assert_eq!(refused(broken), "Missing dataCenterInfo Name");
     }
 
     #[test]

@@ -67,6 +67,7 @@ fn rest_47_48_51_srv_29_a_clients_stamp_asks_for_a_registration_only_if_it_is_ne
     check("BILLING", "n1", Some(1000), Origin::Client, "renewed");
     check("BILLING", "n1", Some(999), Origin::Client, "renewed");
     check("BILLING", "n1", Some(1001), Origin::Client, "stored is older");
+    check("BILLING", "n1", None, Origin::Client, "renewed");
 }
 
 #[test]
@@ -108,6 +109,9 @@ fn srv_4_times_are_shown_true_or_one_duration_late() {
     assert_eq!((shown(LeaseExpiry::Exact), shown(LeaseExpiry::Doubled)), (5_000, 5_000));
     renew(&table, "A", "n1", None, Origin::Client, Mono::from_nanos(35_000_000_000));
     assert_eq!((shown(LeaseExpiry::Exact), shown(LeaseExpiry::Doubled)), (35_000, 125_000));
+    for expiry in [LeaseExpiry::Exact, LeaseExpiry::Doubled] {
+        assert_eq!(table.get("A", "n1").unwrap().times(expiry).registered.0, 5_000);
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,11 @@
 //! Leases, protection and eviction on a manual clock, case by case. The evictor is played by the cases.
 
-use crate::{Config, Life, lease_table::RenewalCall, metrics::Metrics, registry::Registry};
+use crate::{
+    Config, Life,
+    lease_table::{Renewal, RenewalCall},
+    metrics::Metrics,
+    registry::Registry,
+};
 use clap::Parser;
 use registry_model::{
     ActionType, Clock as _, Epoch, ExpiredLease, InstanceInfo, InstanceStatus, LeaseReport, LeaseTerms, NodeId, Origin,
@@ -221,22 +226,24 @@ fn k_5_a_duration_without_end_does_not_wrap() {
 }
 
 #[test]
-fn srv_10_11_42_the_threshold_follows_registrations_and_cancels() {
+fn srv_10_11_38_39_42_the_threshold_follows_registrations_and_cancels() {
     let case = Case::eureka(&[]).open(10);
     let mut seen = vec![case.expected_and_threshold()];
     for id in [1, 1, 2] {
         case.register(id..id + 1, 90);
         seen.push(case.expected_and_threshold());
     }
-    case.registry.cancel("ORDERS", "i1");
-    seen.push(case.expected_and_threshold());
-    case.registry.cancel("ORDERS", "i1");
-    seen.push(case.expected_and_threshold());
-    assert_eq!(seen, [(10, 17), (11, 18), (11, 18), (12, 20), (11, 18), (11, 18)]);
-    let case = Case::eureka(&[]).open(0);
+    for (id, found) in [("i1", true), ("i1", false), ("i2", true)] {
+        assert_eq!(case.registry.cancel("ORDERS", id).0.is_some(), found);
+        seen.push(case.expected_and_threshold());
+    }
+    assert_eq!(seen, [(10, 17), (11, 18), (11, 18), (12, 20), (11, 18), (11, 18), (10, 17)]);
+    let mut case = Case::eureka(&[]).open(0);
     case.register(0..5, 90);
-    case.registry.cancel("ORDERS", "i1");
+    assert!(case.registry.cancel("ORDERS", "i1").0.is_some());
     assert_eq!(case.expected_and_threshold(), (0, 0));
+    case.renewing_until(120, 2..5);
+    assert_eq!((case.renewals_last_minute(), case.expected_and_threshold()), (6, (0, 0)));
     assert!(!case.may_expire());
 }
 
@@ -259,9 +266,18 @@ fn srv_26_27_34_35_only_what_renews_is_counted_and_who_sent_it() {
     case.renew(1..3);
     case.renew_as(0, Origin::Peer);
     case.renew_as(0, Origin::Client);
+    let newer = RenewalCall {
+        app: "ORDERS",
+        id: "i0",
+        last_dirty: Some(UnixMillis(i64::MAX)),
+        origin: Origin::Client,
+        said: None,
+        overridden: None,
+    };
+    assert!(matches!(case.registry.renew(&newer, case.registry.now()), Renewal::StoredIsOlder));
     case.to(60);
     let figures = case.registry.figures().1;
-    assert_eq!((figures.renewals_last_minute, figures.replications_last_minute), (2, 1));
+    assert_eq!((figures.renewals_last_minute, figures.replications_last_minute), (3, 1));
 }
 
 #[test]
@@ -304,12 +320,13 @@ fn srv_68_69_a_late_round_gives_every_lease_what_it_is_late_by() {
     case.register(0..1, 65);
     case.register(1..2, 130);
     case.until_millis(140_000);
-    let expired = |extra| {
+    let expired = |case: &Case, extra| {
         let report = case.registry.report_leases(Duration::from_secs(extra));
         report.expired.into_iter().map(|lease| lease.key.id.to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(expired(20), ["i0"]);
-    assert_eq!(expired(0).len(), 2);
+    assert_eq!(expired(&case, 20), ["i0"]);
+    assert_eq!(expired(&case, 0).len(), 2);
+    assert_eq!(expired(case.to(200), 0).len(), 2, "the next round is in time, and gives nobody more");
 }
 
 #[test]
@@ -368,6 +385,7 @@ fn srv_75_a_minute_of_renewals_decides() {
     case.to(75).renew(0..45);
     case.to(80);
     assert_eq!((case.leases(), case.renewals_last_minute()), (45, 90));
+    case.to(90);
     case = case.open(151);
     case.to(105).renew(0..45);
     case.to(120);

@@ -20,6 +20,21 @@ use registry_proto::IntoModel;
 use std::{collections::BTreeMap, thread};
 use testkit::{ManualClock, instances::instance};
 
+const EUREKA: [&str; 12] = [
+    "--lease-expiry",
+    "doubled",
+    "--store-unchanged-override",
+    "false",
+    "--cancel-grace",
+    "0",
+    "--self-preservation",
+    "renewals-per-minute",
+    "--self-preservation-max",
+    "0",
+    "--expected-renewals",
+    "clients",
+];
+
 /// A registry on a manual clock whose start is called zero here.
 struct Case {
     registry: Registry,
@@ -34,7 +49,12 @@ impl Case {
 
     /// As the `eureka` profile has it.
     fn eureka() -> Self {
-        Self::set(&["--lease-expiry", "doubled", "--store-unchanged-override", "false", "--cancel-grace", "0"])
+        Self::set(&EUREKA)
+    }
+
+    /// One under each profile, for what is the same in both.
+    fn both() -> [Self; 2] {
+        [Self::new(), Self::eureka()]
     }
 
     fn with(expiry: LeaseExpiry) -> Self {
@@ -172,6 +192,18 @@ impl Case {
         self.stored().instance.metadata.get("v").unwrap().to_owned()
     }
 
+    /// How long a lease of 90 s lasts once it is renewed.
+    fn renewed_lasts(&self) -> u64 {
+        match self.registry.expiry {
+            LeaseExpiry::Exact => 90,
+            LeaseExpiry::Doubled => 180,
+        }
+    }
+
+    fn expected_clients(&self) -> u64 {
+        self.registry.figures().1.expected_clients
+    }
+
     /// Milliseconds since the start of the case.
     fn since_start(&self, time: UnixMillis) -> i64 {
         time.0 - self.start.unix.0
@@ -185,14 +217,18 @@ fn call(origin: Origin) -> RenewalCall<'static> {
 
 #[test]
 fn srv_12_rest_21_an_older_registration_keeps_the_stored_description_but_restarts_the_lease() {
-    let case = Case::new();
-    case.register(Up, 200, "2", Origin::Client).renew().advance(10).register(Up, 100, "1", Origin::Client);
-    let stored = case.stored();
-    assert_eq!((case.version().as_str(), stored.instance.last_dirty), ("2", UnixMillis(200)));
-    assert_eq!(stored.instance.action, ActionType::Added);
-    assert_eq!(case.since_start(stored.lease.registered), 10_000);
-    assert_eq!(case.since_start(stored.lease.renewed), 10_000);
-    assert_eq!(case.since_start(stored.instance.last_updated), 10_000);
+    for case in Case::both() {
+        case.register(Up, 200, "2", Origin::Client).renew().advance(10).register(Up, 100, "1", Origin::Client);
+        let stored = case.stored();
+        assert_eq!((case.version().as_str(), stored.instance.last_dirty), ("2", UnixMillis(200)));
+        assert_eq!(stored.instance.action, ActionType::Added);
+        assert_eq!(case.since_start(stored.lease.registered), 10_000);
+        assert_eq!(case.since_start(stored.lease.renewed), 10_000);
+        assert_eq!(case.since_start(stored.instance.last_updated), 10_000);
+        case.assert_ends_at(10 + 90);
+        let told = case.changes(1);
+        assert_eq!((told.len(), &told[0].record.instance), (1, &stored.instance));
+    }
 }
 
 #[test]
@@ -212,51 +248,58 @@ fn an_older_registration_brings_its_own_duration() {
 
 #[test]
 fn srv_13_rest_22_of_equal_stamps_the_incoming_description_is_stored() {
-    let case = Case::new();
-    case.register(Up, 200, "2", Origin::Client).register(Up, 200, "3", Origin::Client);
-    assert_eq!(case.version(), "3");
+    for case in Case::both() {
+        case.register(Up, 200, "2", Origin::Client).register(Up, 200, "3", Origin::Client);
+        assert_eq!(case.version(), "3");
+    }
 }
 
 #[test]
 fn srv_16_rest_23_a_client_cannot_take_itself_out_of_service() {
-    let case = Case::new();
-    case.client(Up, 1).client(OutOfService, 2);
-    assert_eq!(case.status(), Up);
-    assert_eq!(case.client(OutOfService, 3).status(), Up);
+    for case in Case::both() {
+        case.client(Up, 1).client(OutOfService, 2);
+        assert_eq!(case.status(), Up);
+        assert_eq!(case.client(OutOfService, 3).status(), Up);
+    }
 }
 
 #[test]
 fn srv_17_a_client_cannot_bring_itself_back_into_service() {
-    let case = Case::new();
-    case.client(OutOfService, 1).client(Up, 2);
-    assert_eq!(case.status(), OutOfService);
-    assert_eq!(case.client(Up, 3).status(), OutOfService);
+    for case in Case::both() {
+        case.client(OutOfService, 1).client(Up, 2);
+        assert_eq!(case.status(), OutOfService);
+        assert_eq!(case.client(Up, 3).status(), OutOfService);
+    }
 }
 
 #[test]
 fn srv_18_rest_24_a_replicated_status_is_taken_at_face_value() {
-    let case = Case::new();
-    assert_eq!(case.client(Up, 1).peer(OutOfService, 2).status(), OutOfService);
+    for case in Case::both() {
+        assert_eq!(case.client(Up, 1).peer(OutOfService, 2).status(), OutOfService);
+    }
 }
 
 #[test]
 fn srv_19_rest_25_down_and_up_again_are_believed() {
-    let case = Case::new();
-    assert_eq!(case.client(Down, 1).status(), Down);
-    assert_eq!(case.stored().lease.service_up, UnixMillis::NEVER);
-    assert_eq!(case.advance(5).client(Up, 2).status(), Up);
-    assert_eq!(case.since_start(case.stored().lease.service_up), 5_000);
-    assert_eq!(case.client(Down, 3).status(), Down);
+    for case in Case::both() {
+        assert_eq!(case.client(Down, 1).status(), Down);
+        assert_eq!(case.stored().lease.service_up, UnixMillis::NEVER);
+        assert_eq!(case.advance(5).client(Up, 2).status(), Up);
+        assert_eq!(case.since_start(case.stored().lease.service_up), 5_000);
+        assert_eq!(case.client(Down, 3).status(), Down);
+    }
 }
 
 #[test]
 fn srv_20_rest_33_an_override_that_a_registration_carries_acts_on_its_status() {
     for origin in [Origin::Peer, Origin::Client] {
         for (said, effective) in [(Up, OutOfService), (Starting, Starting), (OutOfService, OutOfService)] {
-            let case = Case::new();
-            let instance = InstanceInfo { status: said, overridden_status: OutOfService, ..instance("BILLING", "n1") };
-            case.registry.register(Arc::new(instance), origin);
-            assert_eq!((case.status(), case.stored().instance.overridden_status), (effective, OutOfService));
+            for case in Case::both() {
+                let instance =
+                    InstanceInfo { status: said, overridden_status: OutOfService, ..instance("BILLING", "n1") };
+                case.registry.register(Arc::new(instance), origin);
+                assert_eq!((case.statuses(), case.overridden()), ((effective, OutOfService), Some(OutOfService)));
+            }
         }
     }
 }
@@ -278,15 +321,16 @@ fn srv_5_registering_again_starts_the_lease_anew_and_keeps_the_service_up_time()
 
 #[test]
 fn srv_6_the_first_time_up_stays() {
-    let case = Case::new();
-    let service_up = || case.stored().lease.service_up;
-    case.client(Starting, 1);
-    assert_eq!(service_up(), UnixMillis::NEVER);
-    case.advance(10).client(Up, 2);
-    assert_eq!(case.since_start(service_up()), 10_000);
-    for (status, dirty) in [(Down, 3), (Up, 4)] {
-        case.advance(10).client(status, dirty);
+    for case in Case::both() {
+        let service_up = || case.stored().lease.service_up;
+        case.client(Starting, 1);
+        assert_eq!(service_up(), UnixMillis::NEVER);
+        case.advance(10).client(Up, 2);
         assert_eq!(case.since_start(service_up()), 10_000);
+        for (status, dirty) in [(Down, 3), (Up, 4)] {
+            case.advance(10).client(status, dirty);
+            assert_eq!(case.since_start(service_up()), 10_000);
+        }
     }
 }
 
@@ -298,26 +342,53 @@ fn b35_an_older_replicated_registration_leaves_status_and_stamp() {
 }
 
 #[test]
-fn srv_38_a_cancel_removes_the_instance_and_leaves_its_status() {
-    let case = Case::new();
-    case.client(Up, 1).advance(7);
-    let (removed, position) = case.registry.cancel("billing", "n1");
-    let removed = removed.unwrap();
-    assert_eq!((removed.instance.status, removed.instance.action), (Up, ActionType::Deleted));
-    assert_eq!(case.since_start(removed.lease.evicted), 7_000);
-    assert_eq!(case.since_start(removed.instance.last_updated), 7_000);
-    assert_eq!(position.revision, Revision(2));
-    assert!(case.registry.get("BILLING", "n1").is_none());
+fn srv_38_a_cancel_removes_the_instance_and_its_override_and_leaves_its_status() {
+    for case in Case::both() {
+        case.registry.open(10);
+        case.client(Up, 1).set_status(OutOfService).advance(7);
+        assert_eq!((case.expected_clients(), case.overridden()), (11, Some(OutOfService)));
+        let (removed, position) = case.registry.cancel("billing", "n1");
+        let removed = removed.unwrap();
+        assert_eq!((removed.instance.status, removed.instance.action), (OutOfService, ActionType::Deleted));
+        assert_eq!(case.since_start(removed.lease.evicted), 7_000);
+        assert_eq!(case.since_start(removed.instance.last_updated), 7_000);
+        assert_eq!(position.revision, Revision(3));
+        assert_eq!(case.changes(2)[0].record.instance, removed.instance);
+        assert!(case.registry.get("BILLING", "n1").is_none());
+        assert_eq!((case.expected_clients(), case.overridden()), (10, None));
+    }
 }
 
 #[test]
-fn srv_39_a_cancel_of_an_unknown_instance_changes_nothing() {
-    let case = Case::new();
-    case.client(Up, 1);
-    for (app, id) in [("BILLING", "N1"), ("ORDERS", "n1")] {
-        let (removed, position) = case.registry.cancel(app, id);
-        assert!(removed.is_none());
-        assert_eq!(position, Position { epoch: Epoch(9), revision: Revision(1) });
+fn srv_39_k_33_a_cancel_of_an_unknown_instance_changes_nothing() {
+    for case in Case::both() {
+        case.registry.open(10);
+        // The same id in another application, with an override.
+        case.client(Up, 1).set_status(OutOfService);
+        for (app, id) in [("BILLING", "N1"), ("ORDERS", "n1")] {
+            let (removed, position) = case.registry.cancel(app, id);
+            assert!(removed.is_none());
+            assert_eq!(position, Position { epoch: Epoch(9), revision: Revision(2) });
+            assert_eq!(case.registry.recently_cancelled(1)[0].1, testkit::instances::key(app, id));
+        }
+        assert_eq!((case.expected_clients(), case.overridden()), (11, Some(OutOfService)));
+        assert_eq!((case.registry.metrics.cancels_not_found.get(), case.registry.metrics.cancels.get()), (2, 0));
+    }
+}
+
+#[test]
+fn srv_8_a_lease_is_cancelled_once_and_stays_gone() {
+    for case in Case::both() {
+        case.client(Up, 1).renew().advance(5).cancel().advance(4);
+        assert!(case.registry.cancel("billing", "n1").0.is_none());
+        let told = case.changes(1);
+        assert_eq!(told.len(), 1);
+        assert_eq!(case.since_start(told[0].record.lease.evicted), 5_000);
+        for _ in 0..4 {
+            assert!(case.registry.get("BILLING", "n1").is_none());
+            assert!(matches!(case.heartbeat(None, Origin::Client), Renewal::NotFound));
+            case.advance(60);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod access_gate;
 mod counting;
+mod opening;
 mod operators;
 mod own_instance;
 

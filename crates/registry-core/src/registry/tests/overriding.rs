@@ -47,26 +47,28 @@ fn s2_k_12_an_override_of_the_status_an_instance_has_is_stored_once() {
 
 #[test]
 fn srv_45_a_larger_stamp_raises_the_stored_one() {
-    let case = Case::new();
-    case.client(Up, 100);
-    let dirty = || case.stored().instance.last_dirty.0;
-    for (sent, status, stored) in [(Some(50), OutOfService, 100), (Some(300), Down, 300), (None, Up, 300)] {
-        case.registry.set_status("BILLING", "n1", status, sent.map(UnixMillis)).unwrap();
-        assert_eq!(dirty(), stored);
+    for case in Case::both() {
+        case.client(Up, 100);
+        let dirty = || case.stored().instance.last_dirty.0;
+        for (sent, status, stored) in [(Some(50), OutOfService, 100), (Some(300), Down, 300), (None, Up, 300)] {
+            case.registry.set_status("BILLING", "n1", status, sent.map(UnixMillis)).unwrap();
+            assert_eq!(dirty(), stored);
+        }
+        case.registry.clear_status("BILLING", "n1", Up, Some(UnixMillis(400))).unwrap();
+        assert_eq!(dirty(), 400);
     }
-    case.registry.clear_status("BILLING", "n1", Up, Some(UnixMillis(400))).unwrap();
-    assert_eq!(dirty(), 400);
 }
 
 #[test]
 fn srv_46_commands_on_unknown_instances_find_nothing_and_change_nothing() {
-    let case = Case::new();
-    case.client(Up, 1);
-    for (app, id) in [("BILLING", "N1"), ("ORDERS", "n1"), ("", "")] {
-        assert_eq!(case.registry.set_status(app, id, Down, None), None);
-        assert_eq!(case.registry.clear_status(app, id, Down, None), None);
+    for case in Case::both() {
+        case.client(Up, 1);
+        for (app, id) in [("BILLING", "N1"), ("ORDERS", "n1"), ("", "")] {
+            assert_eq!(case.registry.set_status(app, id, Down, None), None);
+            assert_eq!(case.registry.clear_status(app, id, Down, None), None);
+        }
+        assert_eq!((case.revision(), case.registry.list_overrides().len()), (1, 0));
     }
-    assert_eq!((case.revision(), case.registry.list_overrides().len()), (1, 0));
 }
 
 #[test]
@@ -95,83 +97,94 @@ fn b33_an_instance_whose_stamp_an_operator_raised_comes_back_as_well() {
 
 #[test]
 fn srv_49_b33_a_removal_with_a_status_acts_at_once() {
-    let case = Case::new();
-    case.client(Up, 100).set_status(OutOfService).advance(5).clear_status(Up);
-    assert_eq!((case.statuses(), case.overridden()), ((Up, Unknown), None));
-    assert_eq!(case.actions(2), [ActionType::Modified]);
-    let stored = case.stored().instance;
-    assert_eq!((stored.last_dirty, case.since_start(stored.last_updated)), (UnixMillis(100), 5_000));
-    case.renew();
+    for case in Case::both() {
+        case.client(Up, 100).set_status(OutOfService).advance(5).clear_status(Up);
+        assert_eq!((case.statuses(), case.overridden()), ((Up, Unknown), None));
+        assert_eq!(case.actions(2), [ActionType::Modified]);
+        let stored = case.stored().instance;
+        assert_eq!((stored.last_dirty, case.since_start(stored.last_updated)), (UnixMillis(100), 5_000));
+        case.renew();
+    }
 }
 
 #[test]
 fn srv_50_where_there_is_no_override_removing_it_only_renews_the_lease() {
-    let case = Case::new();
-    case.client(Up, 1).advance(10).clear_status(Down);
-    assert_eq!((case.statuses(), case.revision()), ((Up, Unknown), 1));
-    case.assert_ends_at(10 + 90);
+    for case in Case::both() {
+        case.client(Up, 1).advance(10).clear_status(Down);
+        assert_eq!((case.statuses(), case.revision()), ((Up, Unknown), 1));
+        case.assert_ends_at(10 + case.renewed_lasts());
+    }
 }
 
 #[test]
 fn srv_14_an_override_beats_what_the_client_registers() {
-    let case = Case::new();
-    case.client(Up, 100).set_status(OutOfService).client(Up, 200);
-    assert_eq!((case.statuses(), case.stored().instance.last_dirty), ((OutOfService, OutOfService), UnixMillis(200)));
+    for case in Case::both() {
+        case.client(Up, 100).set_status(OutOfService).client(Up, 200);
+        assert_eq!(
+            (case.statuses(), case.stored().instance.last_dirty),
+            ((OutOfService, OutOfService), UnixMillis(200))
+        );
+    }
 }
 
 #[test]
 fn srv_15_a_starting_client_is_believed_and_the_override_waits() {
-    let case = Case::new();
-    case.client(Up, 100).set_status(OutOfService).client(Starting, 200);
-    assert_eq!(case.statuses(), (Starting, OutOfService));
-    assert_eq!(case.client(Up, 300).statuses(), (OutOfService, OutOfService));
+    for case in Case::both() {
+        case.client(Up, 100).set_status(OutOfService).client(Starting, 200);
+        assert_eq!(case.statuses(), (Starting, OutOfService));
+        assert_eq!(case.client(Up, 300).statuses(), (OutOfService, OutOfService));
+    }
 }
 
 #[test]
 fn srv_54_a_removal_between_registrations() {
-    let case = Case::new();
-    case.client(Up, 100).set_status(OutOfService).client(Up, 200);
-    assert_eq!(case.status(), OutOfService);
-    case.registry.clear_status("BILLING", "n1", Down, Some(UnixMillis(0))).unwrap();
-    assert_eq!(case.status(), Down);
-    assert_eq!(case.client(Up, 200).status(), Up);
+    for case in Case::both() {
+        case.client(Up, 100).set_status(OutOfService).client(Up, 200);
+        assert_eq!(case.status(), OutOfService);
+        case.registry.clear_status("BILLING", "n1", Down, Some(UnixMillis(0))).unwrap();
+        assert_eq!(case.status(), Down);
+        assert_eq!(case.client(Up, 200).status(), Up);
+    }
 }
 
 #[test]
 fn srv_20_a_registration_brings_its_override_along() {
-    let case = Case::new();
-    let brought = InstanceInfo { overridden_status: OutOfService, ..instance("BILLING", "n1") };
-    case.registry.register(Arc::new(brought), Origin::Peer);
-    assert_eq!((case.statuses(), case.overridden()), ((OutOfService, OutOfService), Some(OutOfService)));
-    case.client(Up, 2000);
-    assert_eq!(case.statuses(), (OutOfService, OutOfService));
+    for case in Case::both() {
+        let brought = InstanceInfo { overridden_status: OutOfService, ..instance("BILLING", "n1") };
+        case.registry.register(Arc::new(brought), Origin::Peer);
+        assert_eq!((case.statuses(), case.overridden()), ((OutOfService, OutOfService), Some(OutOfService)));
+        case.client(Up, 2000);
+        assert_eq!(case.statuses(), (OutOfService, OutOfService));
+    }
 }
 
 #[test]
 fn srv_21_an_override_that_is_there_beats_one_that_is_brought() {
-    let case = Case::new();
-    case.client(Up, 1).set_status(Up);
-    let brought = InstanceInfo { overridden_status: OutOfService, ..instance("BILLING", "n1") };
-    case.registry.register(Arc::new(brought), Origin::Client);
-    assert_eq!((case.statuses(), case.overridden()), ((Up, Up), Some(Up)));
+    for case in Case::both() {
+        case.client(Down, 1).set_status(Up);
+        let brought = InstanceInfo { overridden_status: OutOfService, ..instance("BILLING", "n1") };
+        case.registry.register(Arc::new(brought), Origin::Client);
+        assert_eq!((case.statuses(), case.overridden()), ((Up, Up), Some(Up)));
+    }
 }
 
 #[test]
 fn srv_38_39_b48_k_33_an_explicit_cancel_ends_an_override_and_nothing_else_does() {
-    let case = Case::new();
-    case.client(Starting, 1).set_status(Up);
-    // Another application's instance of the same id, and one that is not there.
-    assert!(case.registry.cancel("ORDERS", "n1").0.is_none());
-    assert_eq!(case.overridden(), Some(Up));
-    case.lose();
-    assert!(case.registry.cancel("BILLING", "n1").0.is_none());
-    assert_eq!(case.overridden(), Some(Up));
-    // As STARTING the client is believed, and the operator's decision is not lost.
-    assert_eq!(case.client(Starting, 2).statuses(), (Starting, Up));
-    assert_eq!(case.client(OutOfService, 3).statuses(), (Up, Up));
-    case.cancel();
-    assert_eq!(case.overridden(), None);
-    assert_eq!(case.client(OutOfService, 4).statuses(), (OutOfService, Unknown));
+    for case in Case::both() {
+        case.client(Starting, 1).set_status(Up);
+        // Another application's instance of the same id, and one that is not there.
+        assert!(case.registry.cancel("ORDERS", "n1").0.is_none());
+        assert_eq!(case.overridden(), Some(Up));
+        case.lose();
+        assert!(case.registry.cancel("BILLING", "n1").0.is_none());
+        assert_eq!(case.overridden(), Some(Up));
+        // As STARTING the client is believed, and the operator's decision is not lost.
+        assert_eq!(case.client(Starting, 2).statuses(), (Starting, Up));
+        assert_eq!(case.client(OutOfService, 3).statuses(), (Up, Up));
+        case.cancel();
+        assert_eq!(case.overridden(), None);
+        assert_eq!(case.client(OutOfService, 4).statuses(), (OutOfService, Unknown));
+    }
 }
 
 #[test]
@@ -185,32 +198,35 @@ fn b48_an_override_survives_its_lease_for_an_hour() {
 
 #[test]
 fn srv_51_an_override_that_nobody_uses_is_forgotten_and_the_stored_status_stays() {
-    let case = Case::new();
-    case.client(Up, 1).set_status(OutOfService).advance(3599);
-    assert_eq!(case.overridden(), Some(OutOfService));
-    case.advance(1);
-    assert_eq!((case.overridden(), case.statuses()), (None, (OutOfService, OutOfService)));
-    assert_eq!(case.renew().status(), OutOfService);
+    for case in Case::both() {
+        case.client(Up, 1).set_status(OutOfService).advance(3599);
+        assert_eq!(case.overridden(), Some(OutOfService));
+        case.advance(1);
+        assert_eq!((case.overridden(), case.statuses()), (None, (OutOfService, OutOfService)));
+        assert_eq!(case.renew().status(), OutOfService);
+    }
 }
 
 #[test]
 fn srv_52_heartbeats_keep_an_override() {
-    let case = Case::new();
-    case.client(Up, 1).set_status(OutOfService);
-    for _ in 0..240 {
-        case.advance(30).renew();
+    for case in Case::both() {
+        case.client(Up, 1).set_status(OutOfService);
+        for _ in 0..240 {
+            case.advance(30).renew();
+        }
+        assert_eq!(case.overridden(), Some(OutOfService));
+        assert_eq!(case.revision(), 2, "renewals under an override are no changes");
     }
-    assert_eq!(case.overridden(), Some(OutOfService));
-    assert_eq!(case.revision(), 2, "renewals under an override are no changes");
 }
 
 #[test]
 fn srv_6_the_first_time_up_may_be_an_operators() {
-    let case = Case::new();
-    case.client(Starting, 1).advance(5).set_status(Up);
-    assert_eq!(case.since_start(case.stored().lease.service_up), 5_000);
-    case.advance(5).set_status(Down).advance(5).set_status(Up);
-    assert_eq!(case.since_start(case.stored().lease.service_up), 5_000);
+    for case in Case::both() {
+        case.client(Starting, 1).advance(5).set_status(Up);
+        assert_eq!(case.since_start(case.stored().lease.service_up), 5_000);
+        case.advance(5).set_status(Down).advance(5).set_status(Up);
+        assert_eq!(case.since_start(case.stored().lease.service_up), 5_000);
+    }
 }
 
 #[test]

@@ -18,45 +18,48 @@ impl Case {
 
 #[test]
 fn srv_31_s3_a_peers_override_is_stored_with_its_404_and_acts_with_the_next_heartbeat() {
-    let case = Case::new();
-    case.client(Up, 100).advance(10);
-    assert!(matches!(case.beats(&peers(200, OutOfService)), Renewal::StoredIsOlder));
-    assert_eq!((case.overridden(), case.statuses()), (Some(OutOfService), (Up, OutOfService)));
-    assert_eq!(case.actions(1), [ActionType::Modified], "storing it is a change");
-    case.assert_ends_at(10 + 90);
-    case.beats(&peers(200, OutOfService));
-    assert_eq!(case.statuses(), (OutOfService, OutOfService));
-    assert_eq!(case.revision(), 3, "storing it again is none");
+    for case in Case::both() {
+        case.client(Up, 100).advance(10);
+        assert!(matches!(case.beats(&peers(200, OutOfService)), Renewal::StoredIsOlder));
+        assert_eq!((case.overridden(), case.statuses()), (Some(OutOfService), (Up, OutOfService)));
+        assert_eq!(case.actions(1), [ActionType::Modified], "storing it is a change");
+        case.assert_ends_at(10 + case.renewed_lasts());
+        case.beats(&peers(200, OutOfService));
+        assert_eq!(case.statuses(), (OutOfService, OutOfService));
+        assert_eq!(case.revision(), 3, "storing it again is none");
+    }
 }
 
 #[test]
 fn srv_28_srv_103_s3_k_11_a_status_that_a_heartbeat_corrects_is_a_change() {
-    let case = Case::new();
-    case.client(Up, 100);
-    case.beats(&peers(200, OutOfService));
-    case.advance(20).renew();
-    assert_eq!(case.statuses(), (OutOfService, OutOfService));
-    let changes = case.changes(2);
-    assert_eq!(changes.len(), 1);
-    let changed = &changes[0].record;
-    assert_eq!((changed.instance.status, changed.instance.action), (OutOfService, ActionType::Modified));
-    assert_eq!(case.since_start(changed.instance.last_updated), 20_000);
-    assert_eq!(case.since_start(changed.lease.renewed), 20_000);
-    case.renew().assert_ends_at(20 + 90);
-    assert_eq!(case.revision(), 3, "the next one finds nothing to correct");
+    for case in Case::both() {
+        case.client(Up, 100);
+        case.beats(&peers(200, OutOfService));
+        case.advance(20).renew();
+        assert_eq!(case.statuses(), (OutOfService, OutOfService));
+        let changes = case.changes(2);
+        assert_eq!(changes.len(), 1);
+        let changed = &changes[0].record;
+        assert_eq!((changed.instance.status, changed.instance.action), (OutOfService, ActionType::Modified));
+        assert_eq!(case.since_start(changed.instance.last_updated), 20_000);
+        assert_eq!(changed.lease.renewed, case.stored().lease.renewed);
+        case.renew().assert_ends_at(20 + case.renewed_lasts());
+        assert_eq!(case.revision(), 3, "the next one finds nothing to correct");
+    }
 }
 
 #[test]
 fn srv_32_no_override_is_stored_for_a_client_or_where_none_is_said() {
-    let case = Case::new();
-    case.client(Up, 100);
-    for call in [
-        peers(200, Unknown),
-        RenewalCall { origin: Origin::Client, ..peers(200, OutOfService) },
-        RenewalCall { overridden: None, ..peers(200, Unknown) },
-    ] {
-        assert!(matches!(case.beats(&call), Renewal::StoredIsOlder));
-        assert_eq!((case.overridden(), case.revision()), (None, 1));
+    for case in Case::both() {
+        case.client(Up, 100);
+        for call in [
+            peers(200, Unknown),
+            RenewalCall { origin: Origin::Client, ..peers(200, OutOfService) },
+            RenewalCall { overridden: None, ..peers(200, Unknown) },
+        ] {
+            assert!(matches!(case.beats(&call), Renewal::StoredIsOlder));
+            assert_eq!((case.overridden(), case.revision()), (None, 1));
+        }
     }
 }
 
@@ -83,18 +86,20 @@ fn srv_33_stamps_are_compared_only_where_that_is_set() {
 
 #[test]
 fn srv_34_a_heartbeat_that_has_to_register_has_renewed_the_lease_before() {
-    let case = Case::new();
-    case.client(Up, 100).advance(10);
-    assert!(matches!(case.heartbeat(Some(200), Origin::Client), Renewal::StoredIsOlder));
-    case.assert_ends_at(10 + 90);
+    for case in Case::both() {
+        case.client(Up, 100).advance(10);
+        assert!(matches!(case.heartbeat(Some(200), Origin::Client), Renewal::StoredIsOlder));
+        case.assert_ends_at(10 + case.renewed_lasts());
+    }
 }
 
 #[test]
 fn srv_35_a_peers_heartbeat_renews() {
-    let case = Case::new();
-    case.client(Up, 100).advance(10);
-    assert!(matches!(case.heartbeat(Some(100), Origin::Peer), Renewal::Renewed));
-    case.assert_ends_at(10 + 90);
+    for case in Case::both() {
+        case.client(Up, 100).advance(10);
+        assert!(matches!(case.heartbeat(Some(100), Origin::Peer), Renewal::Renewed));
+        case.assert_ends_at(10 + case.renewed_lasts());
+    }
 }
 
 #[test]
@@ -148,10 +153,29 @@ fn b37_a_heartbeat_heals_the_status_where_that_is_set() {
 }
 
 #[test]
-fn b53_each_change_is_told_once_when_it_can_be_read_and_plain_heartbeats_are_none() {
-    let case = Case::new();
-    case.client(Up, 1).renew().renew().client(Up, 1).set_status(Down).renew().clear_status(Up).cancel();
-    use ActionType::{Added, Deleted, Modified};
-    assert_eq!(case.actions(0), [Added, Added, Modified, Modified, Deleted]);
-    assert!(case.changes(0).iter().map(|change| change.revision.0).eq(1..=5));
+fn srv_159_160_b53_each_change_is_told_once_when_it_can_be_read_and_heartbeats_are_none() {
+    for case in Case::both() {
+        case.client(Up, 1).renew().renew().client(Up, 1).set_status(Down).renew().clear_status(Up).cancel();
+        use ActionType::{Added, Deleted, Modified};
+        assert_eq!(case.actions(0), [Added, Added, Modified, Modified, Deleted]);
+        assert!(case.changes(0).iter().map(|change| change.revision.0).eq(1..=5));
+        for origin in [Origin::Client, Origin::Peer] {
+            assert!(matches!(case.heartbeat(Some(1), origin), Renewal::NotFound));
+        }
+        assert!(case.registry.cancel("billing", "n1").0.is_none());
+        assert_eq!(case.revision(), 5, "nothing is told of what is not there");
+    }
+}
+
+#[test]
+fn srv_159_an_eviction_is_told_once() {
+    for settings in [&[][..], &EUREKA] {
+        let case = Case::set(&[settings, &["--enable-self-preservation", "false"]].concat());
+        case.client(Up, 1).pass(91);
+        let expired = case.registry.report_leases(Duration::ZERO).expired;
+        for evicted in [1, 0] {
+            assert_eq!(case.registry.evict(&expired).0, evicted);
+        }
+        assert_eq!(case.actions(1), [ActionType::Deleted]);
+    }
 }
