@@ -1,6 +1,6 @@
 //! Settings of the facade.
 
-use crate::rate_limiter::RateLimits;
+use crate::{context_path::ContextPath, rate_limiter::RateLimits};
 use clap::ArgAction;
 use service_runtime::{Address, ProcessConfig, config::units};
 use std::time::Duration;
@@ -12,6 +12,9 @@ pub struct Config {
     /// Where the REST API is served: `host:port` or `unix:/path`.
     #[arg(long, value_name = "ADDR", default_value = "0.0.0.0:8761")]
     pub http_listen: Address,
+    /// What stands before `/eureka` in every path, as `/registry`; not before those of probes and metrics.
+    #[arg(long, value_name = "PATH", default_value = "", value_parser = ContextPath::parse)]
+    pub context_path: ContextPath,
     /// Whether changes reach cached reads at once; without, they come with the periodic sync, as in Eureka.
     #[arg(long, value_name = "BOOL", default_value = "true", action = ArgAction::Set,
           num_args = 0..=1, default_missing_value = "true")]
@@ -85,6 +88,7 @@ mod tests {
         assert_eq!(defaults.response_cache_update_interval, Duration::from_secs(30));
         assert_eq!((defaults.max_body, defaults.max_connections), (1 << 20, 20_000));
         assert_eq!((defaults.max_batch_body, defaults.environment.as_str()), (16 << 20, "test"));
+        assert!(facade(&["--context-path", "/a b"]).is_err());
         assert!(!facade(&["--cache-push", "false"]).unwrap().cache_push);
         for bad in [["--response-cache-update-interval", "0"], ["--max-connections", "0"], ["--max-body", "x"]] {
             assert!(facade(&bad).is_err(), "{bad:?}");

@@ -4,6 +4,7 @@
 use crate::{
     body::Body,
     config::Config,
+    context_path::ContextPath,
     follow::{self, Following},
     metrics::Metrics,
     rate_limiter::RateLimiter,
@@ -49,6 +50,7 @@ pub struct Facade {
     pub(crate) limiter: RateLimiter,
     pub(crate) counts_identities: bool,
     pub(crate) delta: Delta,
+    pub(crate) context_path: ContextPath,
 }
 
 impl fmt::Debug for Facade {
@@ -97,6 +99,7 @@ impl Facade {
             max_connections: config.max_connections,
             limiter: RateLimiter::new(config.rate_limits.clone()),
             counts_identities: config.auth_should_log_identity_headers,
+            context_path: config.context_path.clone(),
             delta: if config.disable_delta { Delta::Disabled } else { Delta::Served },
         })
     }

@@ -5,6 +5,7 @@
 mod apply;
 mod body;
 mod config;
+mod context_path;
 mod error;
 mod eureka_metrics;
 mod facade;
@@ -35,6 +36,7 @@ mod upstream;
 
 pub use body::Body;
 pub use config::{Config, Settings};
+pub use context_path::ContextPath;
 pub use facade::Facade;
 pub use rate_limiter::RateLimits;
 pub use registry_service::PublicRegistry;

@@ -192,12 +192,14 @@ where
     if facade.counts_identities {
         facade.metrics.identified(Identity::of(&head.headers));
     }
-    let (subject, response) = match Resource::of(head.uri.path()) {
+    // Outside there is nothing.
+    let path = facade.context_path.within(head.uri.path()).unwrap_or_default();
+    let (subject, response) = match Resource::of(path) {
         Ok(resource) => {
             let route = Route::of(&resource, &head.method);
             let response = match !facade.limiter.is_off() && is_refused(facade, &route, &head.headers) {
                 true => respond::unavailable(),
-                false => answer(facade, route, &head, body).await,
+                false => answer(facade, route, ApiVersion::of(path), &head, body).await,
             };
             (route.subject(), response)
         }
@@ -215,13 +217,12 @@ fn is_refused(facade: &Facade, route: &Route<'_>, headers: &HeaderMap) -> bool {
     admission == Admission::Refused
 }
 
-async fn answer<B>(facade: &Facade, route: Route<'_>, head: &Parts, body: B) -> Response<Body>
+async fn answer<B>(facade: &Facade, route: Route<'_>, version: ApiVersion, head: &Parts, body: B) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes>,
 {
     let headers = &head.headers;
     // Every answer with content depends on what the client takes, so that is settled before anything is done.
-    let version = ApiVersion::of(head.uri.path());
     let form = negotiated(headers).map(|media| Form::of(media, Detail::Full, version));
     let list_form = |form: Form| Form::of(form.media_type(), detail(headers), version);
     match (route, form) {

@@ -170,9 +170,11 @@ impl Sandbox {
     }
 
     async fn start_whole(&mut self) {
-        let own = ["heureka", "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"];
+        let own = ["heureka", "--grpc-listen", "127.0.0.1:0"];
         let Options { registry, cache, facade } = self.options;
-        let arguments = own.iter().chain(registry).chain(cache).chain(facade).copied();
+        // A test may want another address.
+        let http: &[_] = if facade.contains(&"--http-listen") { &[] } else { &["--http-listen", "127.0.0.1:0"] };
+        let arguments = own.iter().chain(http).chain(registry).chain(cache).chain(facade).copied();
         let settings = heureka::Settings::load(&Sources::of(arguments, [])).expect("settings");
         let ports = heureka::Ports::bind(&settings).await.expect("ports");
         self.http = ports.http_address().clone();

@@ -1,4 +1,5 @@
 //! A whole node, its paths relative to `/eureka/v2/`.
+#![allow(dead_code, reason = "each test binary uses a part of this")]
 
 use crate::story::post;
 use scenario_tests::{Applications, Client, Fields, Options, Request, Response, Sandbox, Wiring, fields};
@@ -35,7 +36,15 @@ impl Server {
 
     pub(crate) async fn start_with(settings: &'static [&'static str]) -> Self {
         let push = &["--cache-push", "true"];
-        let options = Options { registry: &["--profile", "eureka"], cache: settings, facade: push };
+        Self::start_as(Options { registry: &["--profile", "eureka"], cache: settings, facade: push }).await
+    }
+
+    /// A node with the defaults that users have.
+    pub(crate) async fn ordinary() -> Self {
+        Self::start_as(Options::default()).await
+    }
+
+    pub(crate) async fn start_as(options: Options) -> Self {
         let node = Sandbox::start_with(Wiring::OneProcess, options).await;
         let client = node.client();
         Self { node, client }
