@@ -23,6 +23,7 @@ const LONGEST_NAME: usize = 1_000;
 /// `POST apps/{app}` in JSON.
 pub fn json_instance(body: &[u8]) {
     if let Ok(draft) = decode_registration(MediaType::Json, body) {
+        check_depth(body);
         check(draft);
     }
 }
@@ -37,6 +38,7 @@ pub fn xml_instance(body: &[u8]) {
 /// `POST peerreplication/batch`.
 pub fn batch(body: &[u8]) {
     let Ok(items) = decode_batch(MediaType::Json, body) else { return };
+    check_depth(body);
     assert!(items.len() <= MAX_BATCH_ITEMS, "more items than there may be");
     let written = json!({ "replicationList": items.iter().map(written).collect::<Vec<_>>() }).to_string();
     let again = decode_batch(MediaType::Json, written.as_bytes()).expect("a written batch is one");
@@ -79,6 +81,13 @@ fn check_gzip(compressed: &[u8]) {
             assert_eq!(gunzip(compressed, BUDGET / 2), Err(NotInflated::TooLarge), "less room holds no more");
         }
         Err(NotInflated::Corrupt) => {}
+    }
+}
+
+/// What is taken nests no deeper than any reader of JSON follows, in what is skipped as well.
+fn check_depth(body: &[u8]) {
+    if let Err(error) = serde_json::from_slice::<Value>(body) {
+        assert!(!error.to_string().contains("recursion"), "nested too deep, and taken");
     }
 }
 

@@ -147,7 +147,7 @@ pub fn decode_registration(media: MediaType, body: &[u8]) -> Result<Registration
 }
 
 fn decode_json(body: &str) -> Result<RegistrationDraft, DecodeError> {
-    entries::check_shape(body)?;
+    entries::check_shape(body, MAX_ENTRIES)?;
     let root = Entries::of_document(body)?;
     let [(name, instance)] = root.as_slice() else { return Err(DecodeError::Root) };
     if name != "instance" {

@@ -1,7 +1,7 @@
 //! What another server sends to `POST peerreplication/batch`. Called by http-facade, which carries the items out.
 
 use super::{
-    DecodeError,
+    DecodeError, MAX_ENTRIES,
     entries::{Entries, Key, check_shape},
     fields::Sheet,
     scalar::Value,
@@ -77,6 +77,8 @@ pub fn decode_batch(media: MediaType, body: &[u8]) -> Result<Vec<BatchItem>, Dec
         MediaType::Xml => return Err(DecodeError::BatchInXml),
     }
     let text = unicode::text_of(body)?;
+    // Items are counted by themselves; those of whole instances have their entries counted.
+    check_shape(&text, usize::MAX)?;
     let [list] = Chosen(["replicationList"]).of(&text, "body")?;
     let list = list.filter(|list| list.starts_with('[')).ok_or(DecodeError::NoReplicationList)?;
     let List { items, more } = List::of(list)?;
@@ -104,7 +106,7 @@ fn item(json: &RawValue) -> Result<BatchItem, DecodeError> {
 
 /// An instance without the outer key that a registration has.
 fn registration(json: &str) -> Result<RegistrationDraft, DecodeError> {
-    check_shape(json)?;
+    check_shape(json, MAX_ENTRIES)?;
     Sheet::read(&Entries::of_object("instanceInfo", json)?)
 }
 

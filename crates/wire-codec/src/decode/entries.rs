@@ -1,6 +1,6 @@
 //! The entries of a JSON object with their values unread: what tolerance about shapes is built on. Called by `decode`, `fields` and `batch`.
 
-use super::{DecodeError, MAX_DEPTH, MAX_ENTRIES};
+use super::{DecodeError, MAX_DEPTH};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt};
@@ -94,9 +94,9 @@ impl<'de> Visitor<'de> for EntriesVisitor {
     }
 }
 
-/// Refuses what nests too deep or has too many entries before anything walks through it or is stored. Looks at brackets and colons
-/// outside of strings only, so text that is no JSON may pass.
-pub(super) fn check_shape(body: &str) -> Result<(), DecodeError> {
+/// Refuses what nests too deep or has more entries than given before anything walks through it or is stored. Looks at brackets and
+/// colons outside of strings only, so text that is no JSON may pass.
+pub(super) fn check_shape(body: &str, most_entries: usize) -> Result<(), DecodeError> {
     let mut depth = 0_usize;
     let mut entries = 0_usize;
     let mut bytes = body.bytes();
@@ -108,7 +108,7 @@ pub(super) fn check_shape(body: &str) -> Result<(), DecodeError> {
             b':' => entries += 1,
             _ => {}
         }
-        if entries > MAX_ENTRIES {
+        if entries > most_entries {
             return Err(DecodeError::TooManyEntries);
         }
         if depth > MAX_DEPTH {

@@ -76,7 +76,16 @@ fn rest_137_what_cannot_be_meant_is_refused() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(items(&deep).is_err());
     assert!(matches!(one(&format!(r#""instanceInfo":{{"app":"A","x":{deep}}}"#)), Err(DecodeError::TooDeep)));
-    assert!(one(&format!(r#""x":{deep}"#)).is_ok());
+}
+
+#[test]
+fn a_batch_that_nests_too_deep_is_refused_in_what_nobody_reads_as_well() {
+    for deep in ["[".repeat(150) + &"]".repeat(150), "{\"a\":".repeat(100_000) + "1" + &"}".repeat(100_000)] {
+        assert!(matches!(one(&format!(r#""x":{deep}"#)), Err(DecodeError::TooDeep)));
+        let beside = format!(r#"{{"x":{deep},"replicationList":[]}}"#);
+        assert!(matches!(decode_batch(beside.as_bytes()), Err(DecodeError::TooDeep)));
+    }
+    assert!(one(r#""x":[[[[{"a":[{}]}]]]]"#).is_ok());
 }
 
 #[test]
