@@ -18,17 +18,19 @@ pub struct OwnInstance {
     /// The application that the node registers itself as.
     #[arg(long, value_name = "NAME", default_value = "EUREKA", value_parser = app_name)]
     pub server_app_name: AppName,
-    /// Where clients and other servers reach the node's HTTP port.
-    #[arg(long, value_name = "HOST:PORT", value_parser = advertised)]
+    /// Where clients and other servers reach the node's HTTP port, and what stands before `/eureka` in its paths, if something does.
+    #[arg(long, value_name = "HOST:PORT[/PATH]", value_parser = advertised)]
     pub advertise: Option<Advertised>,
 }
 
-/// A host and a port, as others see them.
+/// A host and a port, as others see them, and a path or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advertised {
     host: String,
     port: u16,
     address: Address,
+    /// With a slash in front and none at its end.
+    path: String,
 }
 
 fn app_name(text: &str) -> Result<AppName, String> {
@@ -36,10 +38,15 @@ fn app_name(text: &str) -> Result<AppName, String> {
 }
 
 fn advertised(text: &str) -> Result<Advertised, String> {
-    let address: Address = text.parse().map_err(|error: AddressError| error.to_string())?;
+    let (address, path) = match text.split_once('/') {
+        Some((address, path)) if !text.starts_with("unix:") => (address, path.trim_matches('/')),
+        Some(_) | None => (text, ""),
+    };
+    let path = if path.is_empty() { String::new() } else { format!("/{path}") };
+    let address: Address = address.parse().map_err(|error: AddressError| error.to_string())?;
     match address.clone() {
         Address::Tcp { port: 0, .. } => Err("must name the port".to_owned()),
-        Address::Tcp { host, port } => Ok(Advertised { host, port, address }),
+        Address::Tcp { host, port } => Ok(Advertised { host, port, address, path }),
         Address::Unix(_) => Err("must be HOST:PORT".to_owned()),
     }
 }
@@ -57,10 +64,10 @@ impl OwnInstance {
 
     /// The node's instance, if it registers itself: `UP`, with the default lease.
     pub(crate) fn description(&self, now: UnixMillis) -> Option<InstanceInfo> {
-        let Advertised { host, port, address } = self.advertise.as_ref().filter(|_| self.register_self)?;
+        let Advertised { host, port, address, path } = self.advertise.as_ref().filter(|_| self.register_self)?;
         let app = self.server_app_name.as_str();
         let name = app.to_lowercase();
-        let url = |path: &str| Some(format!("http://{address}/{path}").into());
+        let url = |resource: &str| Some(format!("http://{address}{path}/{resource}").into());
         let draft = RegistrationDraft {
             instance_id: Some(format!("{host}:{name}:{port}").into()),
             host_name: Some(host.as_str().into()),
@@ -96,6 +103,12 @@ mod tests {
             ("node-1.test", 8761, UnixMillis(5))
         );
         assert_eq!(instance.home_page_url.as_deref(), Some("http://node-1.test:8761/"));
+        for address in ["node-1.test:8761/reg", "node-1.test:8761/reg/"] {
+            let behind = own(&["--register-self", "--advertise", address]).unwrap();
+            assert_eq!(behind.key, instance.key);
+            assert_eq!(behind.home_page_url.as_deref(), Some("http://node-1.test:8761/reg/"));
+            assert_eq!(behind.status_page_url.as_deref(), Some("http://node-1.test:8761/reg/eureka/status"));
+        }
         let other = own(&["--register-self", "--advertise", "[::1]:8761", "--server-app-name", "discovery"]).unwrap();
         assert_eq!(other.key.to_string(), "DISCOVERY/::1:discovery:8761");
         assert_eq!(other.home_page_url.as_deref(), Some("http://[::1]:8761/"));

@@ -2,6 +2,10 @@
 
 use super::*;
 
+/// All that an answer may have: nothing about caches, origins or the server.
+const HEADERS: [&str; 7] =
+    ["content-type", "content-length", "content-encoding", "vary", "allow", "retry-after", "connection"];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b1_b30_an_unknown_heartbeat_is_404_without_a_body_for_clients_and_peers() {
     let server = Server::ordinary().await;
@@ -63,6 +67,9 @@ async fn b2_nothing_below_the_base_is_ever_html() {
                     );
                     let has_content = response.status == 200 || !label.is_empty();
                     assert!(has_content || response.body.is_empty(), "{method} {path}: {response:?}");
+                    for (name, _) in &response.headers {
+                        assert!(HEADERS.contains(&name.as_str()), "{method} {path}: {response:?}");
+                    }
                     let text = response.text().to_lowercase();
                     assert!(!text.contains("<html") && !text.contains("\"timestamp\""), "{method} {path}: {text}");
                 }
