@@ -85,6 +85,19 @@ impl Request {
         request.body = body;
         request
     }
+
+    /// With a body that does not say how long it is, in chunks of 1000 bytes.
+    #[must_use]
+    pub fn chunked(self, body: &[u8]) -> Self {
+        let mut request = self.header("transfer-encoding", "chunked");
+        for chunk in body.chunks(1000) {
+            request.body.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+            request.body.extend_from_slice(chunk);
+            request.body.extend_from_slice(b"\r\n");
+        }
+        request.body.extend_from_slice(b"0\r\n\r\n");
+        request
+    }
 }
 
 impl Client {
