@@ -10,7 +10,7 @@ use registry_model::{Clock as _, UnixMillis};
 use service_runtime::{Address, Listener, ProcessHandle, SharedClock, Sources, config, grpc};
 use std::{collections::BTreeMap, net::Ipv4Addr, sync::Arc, time::Duration};
 use tempfile::TempDir;
-use testkit::{ManualClock, eventually_async};
+use testkit::{ManualClock, eventually, eventually_async};
 use tokio::net::TcpSocket;
 use tonic::service::Routes;
 
@@ -254,9 +254,31 @@ impl Sandbox {
         self.clock.unix()
     }
 
+    /// Waits until cache-sync has every change that the registry has made, so that what happened before time passes is not taken
+    /// for something later.
+    async fn settle(&self) {
+        let revision = |part: Part, name: &str| {
+            let process = self.running.get(&part).or_else(|| self.whole())?;
+            let text = process.metrics().encode();
+            text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+        };
+        let level = || {
+            let made = revision(Part::Registry, "heureka_registry_revision ");
+            let seen = revision(Part::Cache, "heureka_cache_revision ");
+            made.is_none() || seen.is_none() || made == seen
+        };
+        eventually("cache-sync has seen every change", level).await;
+    }
+
+    /// The process that has all parts, if there is one.
+    fn whole(&self) -> Option<&ProcessHandle> {
+        (self.wiring == Wiring::OneProcess).then(|| self.running.get(&Part::Facade)).flatten()
+    }
+
     /// Moves the clock on, in steps that let every loop run as often as it wants to.
     pub async fn pass(&self, period: Duration) {
         const STEP: Duration = Duration::from_secs(5);
+        self.settle().await;
         let mut left = period;
         while !left.is_zero() {
             let step = left.min(STEP);
