@@ -42,12 +42,12 @@ def status(url: str) -> int:
         return 0
 
 
-def _commands(wiring: str, binaries: str, http: str, folder: str, settings: tuple):
+def _commands(wiring: str, binaries: str, http: str, folder: str, settings: tuple, grpc: str | None):
     def program(name, *arguments):
         return [os.path.join(binaries, name), "--log-level", "warn", *arguments]
 
     if wiring == "one-process":
-        return [program("heureka", "--http-listen", http, "--grpc-listen", f"unix:{folder}/heureka", *settings)]
+        return [program("heureka", "--http-listen", http, "--grpc-listen", grpc or f"unix:{folder}/heureka", *settings)]
     if wiring == "unix":
         registry, cache, facade = (f"unix:{folder}/{name}" for name in ("registry", "cache", "facade"))
     else:
@@ -68,11 +68,11 @@ def _exit_code(process: subprocess.Popen) -> int:
 
 
 @contextlib.contextmanager
-def heureka(wiring: str, binaries: str, *settings: str):
-    """A running node; gives the base URL of its REST API. Every process must end with exit code 0 when asked to."""
+def heureka(wiring: str, binaries: str, *settings: str, grpc: str | None = None):
+    """A running node; gives the base URL of its REST API. In one process its gRPC port can be chosen. Every process must end with exit code 0 when asked to."""
     http = f"127.0.0.1:{free_port()}"
     with tempfile.TemporaryDirectory() as folder:
-        processes = [subprocess.Popen(command) for command in _commands(wiring, binaries, http, folder, settings)]
+        processes = [subprocess.Popen(command) for command in _commands(wiring, binaries, http, folder, settings, grpc)]
         try:
             wait_for("readiness", lambda: status(f"http://{http}/readyz") == 200)
             yield f"http://{http}"
