@@ -23,7 +23,7 @@ esac
 # What cargo-fuzz passes, without the sanitizers, which only the nightly toolchain has.
 coverage="-Cpasses=sancov-module"
 for option in level=4 inline-8bit-counters pc-table trace-compares; do coverage+=" -Cllvm-args=-sanitizer-coverage-$option"; done
-RUSTFLAGS="--cfg fuzzing $coverage" cargo build --quiet --locked --release --target "$host"
+RUSTFLAGS="--cfg fuzzing $coverage" cargo build --quiet --release --target "$host"
 
 # Not in the seeds' folder: what a run learns is thrown away.
 learned=$(mktemp -d)

@@ -382,3 +382,25 @@ pub(crate) fn broken_escapes() -> Vec<Case> {
     }
     cases
 }
+
+pub(crate) fn broken_http() -> Vec<Case> {
+    let renew = || Request::new("PUT", INSTANCE);
+    let register = || Request::new("POST", BILLING).header("content-type", "application/json");
+    let body = json_body(json!({}));
+    let crowd = (0..200).fold(renew(), |request, n| request.header(&format!("x-{n}"), "1"));
+    vec![
+        case("a blank in the target", Request::new("PUT", "/eureka/apps/BILLING/n 1"), 400),
+        case("a control character in the target", Request::new("PUT", "/eureka/apps/BILLING/n\u{1}"), 400),
+        case("a target that is none", Request::new("PUT", "eureka/apps"), 400),
+        case("a method that is none", Request::new("P(T", INSTANCE), 400),
+        case("a header's name that is none", renew().header("a b", "c"), 400),
+        case("a header's value that is none", renew().header("a", "\0"), 400),
+        case("too many headers", crowd, 431),
+        case("a length that is none", register().header("content-length", "abc"), 400),
+        case("a negative length", register().header("content-length", "-1"), 400),
+        case("a length beyond all numbers", register().header("content-length", "99999999999999999999"), 400),
+        case("two lengths", register().header("content-length", "1").body(body.clone()), 400),
+        case("a chunk's length that is none", register().header("transfer-encoding", "chunked").body("zz\r\n"), 400),
+        case("chunked, and not at the end", register().header("transfer-encoding", "chunked, gzip").body(body), 400),
+    ]
+}

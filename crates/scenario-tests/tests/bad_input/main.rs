@@ -31,6 +31,7 @@ in_every_wiring! {
     characters_that_xml_forbids_spoil_no_list,
     b123_decompression_bombs_are_refused,
     s20_broken_percent_encoding_is_refused,
+    requests_that_are_no_http_are_refused,
     b123_many_bombs_at_once_take_bounded_memory,
 }
 
@@ -172,6 +173,10 @@ async fn b123_decompression_bombs_are_refused(wiring: Wiring) {
 
 async fn s20_broken_percent_encoding_is_refused(wiring: Wiring) {
     Story::begin(wiring).await.refuses(cases::broken_escapes()).await;
+}
+
+async fn requests_that_are_no_http_are_refused(wiring: Wiring) {
+    Story::begin(wiring).await.refuses(cases::broken_http()).await;
 }
 
 /// JSON can say them, so they are taken; XML then shows U+FFFD.
