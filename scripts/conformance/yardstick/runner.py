@@ -17,6 +17,10 @@ ALL_XML = Request("GET", "/eureka/apps", (XML,))
 DELTA_XML = Request("GET", "/eureka/apps/delta", (XML,))
 
 
+# How long a change may take to be seen in a list.
+SECONDS_OF_PUSH = 0.5
+
+
 @dataclasses.dataclass(frozen=True)
 class Wait:
     """Milliseconds in which nothing is sent."""
@@ -77,6 +81,9 @@ class Runner:
         self.requests = 0
         self.steps = 0
         self.cut_short = 0
+        # Reads that were made again because a change was not seen yet, and the longest time until it was.
+        self.again = 0
+        self.late = 0.0
 
     def exchange(self, request: Request, tag: str) -> tuple:
         encoded = request.encode(tag)
@@ -124,25 +131,38 @@ class Runner:
             self._clear(context)
 
     def _step(self, number: int, request: Request, context: Context, times: Times, deltas: dict, count: bool) -> tuple:
+        """What fails at a request, if anything does, and whether the sequence has to end."""
+        began = time.monotonic()
+        while True:
+            rules, open_differences = self._compare(request, context, times, deltas)
+            late = time.monotonic() - began
+            # Changes are pushed to the lists, which takes a moment on a busy machine.
+            if not open_differences or request.method != "GET" or late > SECONDS_OF_PUSH:
+                break
+            time.sleep(0.02)
+            self.late = max(self.late, time.monotonic() - began)
+            self.again += 1
+        context.before.append(request)
+        if open_differences:
+            return Failure(number, request, context.java, context.ours, open_differences), False
+        if count:
+            self.fired.update(rule.name for rule in rules)
+        return None, any(rule.ends for rule in rules)
+
+    def _compare(self, request: Request, context: Context, times: Times, deltas: dict) -> tuple:
         java, ours = self.exchange(request, context.tag)
         times.step(java, ours)
         comparison = Comparison(request, java, ours, times, context.tag)
         context.request, context.java, context.ours, context.comparison = request, java, ours, comparison
-        differences = comparison.differences
         _versions(request, comparison, deltas)
-        open_differences, ends = [], False
-        for difference in differences:
+        rules, open_differences = [], []
+        for difference in comparison.differences:
             rule = next((rule for rule in RULES if rule.allows(difference, context)), None)
             if rule is None:
                 open_differences.append(difference)
-                continue
-            ends = ends or rule.ends
-            if count:
-                self.fired[rule.name] += 1
-        context.before.append(request)
-        if open_differences:
-            return Failure(number, request, java, ours, open_differences), False
-        return None, ends
+            else:
+                rules.append(rule)
+        return rules, open_differences
 
     def _until(self, step: Until, tag: str, times: Times):
         deadline = time.monotonic() + step.seconds
@@ -175,7 +195,7 @@ class Runner:
                 steps = failure.steps[:start] + failure.steps[start + size :]
                 attempts -= 1
                 again = self.run(steps, count=False) if steps else None
-                if again is not None and again.signature == failure.signature:
+                if again is not None and set(again.signature) & set(failure.signature):
                     failure = again
                 else:
                     start += size

@@ -77,7 +77,9 @@ def both(heureka: str):
 
 @contextlib.contextmanager
 def _running(command: list):
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    # The Java server's XML reader writes what it refuses to standard error.
+    quiet = subprocess.DEVNULL if command[0] == "java" else None
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=quiet)
     try:
         yield process
     finally:
