@@ -111,7 +111,7 @@ def story():
     one.ask("delete override")
     wait_for("UP again", has_status("one", "UP"))
     two.sees("it back", "one", lambda seen: seen["status"] == "UP")
-    yield "is back by delete_status_override (404 on the heartbeat, registers)"
+    yield "is back by delete_status_override"
 
     one.sees("itself", "one", lambda seen: seen["status"] == "UP")
     full, delta = reads("all"), reads("all_delta")
