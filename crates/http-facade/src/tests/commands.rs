@@ -56,7 +56,7 @@ async fn rest_61_62_65_an_override_reaches_the_registry_and_is_answered_empty() 
 }
 
 #[tokio::test]
-async fn rest_63_71_s7_what_is_no_status_or_stamp_is_refused_before_any_look_up() {
+async fn rest_63_71_srv_46_47_s7_k_32_what_is_no_status_or_stamp_is_refused_before_any_look_up() {
     let bench = Bench::following(&[]).await;
     bench.finds(false);
     for query in [

@@ -45,17 +45,19 @@ async fn rest_128_a_registration_in_a_batch_is_another_servers() {
 }
 
 #[tokio::test]
-async fn rest_129_a_registration_that_is_refused_counts_as_done_and_is_counted() {
+async fn rest_129_srv_133_a_registration_that_is_refused_counts_as_done_and_is_counted() {
     let bench = Bench::following(&[]).await;
     let nameless = INSTANCE.replace(r#""hostName":"n1.test","#, "");
+    let without_address = INSTANCE.replace(r#""ipAddr":"192.0.2.10","#, "");
     let endless = "x".repeat(5000);
-    for item in [register("BILLING", &nameless), register("ORDERS", INSTANCE), register(&endless, INSTANCE)] {
-        assert_eq!(bench.batch(&[&item]).await, "200");
+    let bad = [("BILLING", &*nameless), ("BILLING", &*without_address), ("ORDERS", INSTANCE), (&*endless, INSTANCE)];
+    for (app, instance) in bad {
+        assert_eq!(bench.batch(&[&register(app, instance)]).await, "200");
     }
     assert!(bench.registry.registered.lock().is_empty());
     *bench.registry.register.lock() = Some(Err(Status::invalid_argument("too large")));
     assert_eq!(bench.batch(&[&register("BILLING", INSTANCE)]).await, "200");
-    assert_eq!(bench.facade.metrics.peer_registrations_refused.get(), 4);
+    assert_eq!(bench.facade.metrics.peer_registrations_refused.get(), 5);
 }
 
 #[tokio::test]
@@ -142,7 +144,7 @@ async fn rest_134_a_status_update_needs_a_status_by_its_exact_name() {
 }
 
 #[tokio::test]
-async fn rest_135_an_override_is_removed_with_or_without_status_and_stamp() {
+async fn rest_135_srv_134_135_an_override_is_removed_with_or_without_status_and_stamp() {
     let bench = Bench::following(&[]).await;
     *bench.registry.clear_status.lock() = Some(Ok(ClearStatusResponse { found: true, position: None }));
     let table = [
@@ -156,6 +158,13 @@ async fn rest_135_an_override_is_removed_with_or_without_status_and_stamp() {
         let cleared = bench.registry.cleared.lock().pop().unwrap();
         assert_eq!((cleared.status(), cleared.last_dirty_ms, cleared.origin()), (status, stamp, Origin::Peer));
     }
+    // In Java the one without a stamp fails, and the next one does not.
+    *bench.registry.renew.lock() =
+        Some(Ok(RenewResponse { outcome: RenewOutcome::Renewed.into(), ..RenewResponse::default() }));
+    let unstamped = r#"{"appName":"BILLING","id":"n1","status":"UP","action":"DeleteStatusOverride"}"#;
+    let heartbeat = r#"{"appName":"BILLING","id":"n1","lastDirtyTimestamp":1000,"action":"Heartbeat"}"#;
+    assert_eq!(bench.batch(&[unstamped, heartbeat]).await, "200,200");
+    assert_eq!((bench.registry.cleared.lock().len(), bench.registry.renewed.lock().len()), (1, 1));
     let bad = r#"{"appName":"BILLING","id":"n1","status":"zz","action":"DeleteStatusOverride"}"#;
     assert_eq!(bench.batch(&[bad]).await, "400");
 }

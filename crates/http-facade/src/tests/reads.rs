@@ -15,7 +15,7 @@ use wire_codec::Form;
 const JSON: (&str, &str) = ("accept", "application/json");
 
 #[tokio::test]
-async fn rest_87_91_a_payload_is_sent_plain_or_as_gzip() {
+async fn rest_87_91_srv_94_a_payload_is_sent_plain_or_as_gzip() {
     let bench = Bench::following(&[]).await;
     bench.cache.holds(&all(), at(1, 1), &["one", "two", "three"]);
 

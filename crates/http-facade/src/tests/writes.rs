@@ -182,7 +182,7 @@ async fn rest_43_to_54_a_renewal_is_answered_by_its_outcome() {
 }
 
 #[tokio::test]
-async fn rest_53_a_bad_stamp_is_refused_and_nothing_renewed() {
+async fn rest_53_srv_37_a_bad_stamp_is_refused_and_nothing_renewed() {
     let bench = Bench::following(&[]).await;
     *bench.registry.renew.lock() =
         Some(Ok(RenewResponse { outcome: RenewOutcome::Renewed.into(), ..RenewResponse::default() }));
