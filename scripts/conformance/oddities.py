@@ -175,15 +175,15 @@ _simple("delta", "DELTA")
 COMPACT_AMAZON = ("instance-id", "public-ipv4", "public-hostname", "local-ipv4", "availability-zone")
 
 
-def expected(view: str) -> list:
-    """The records of a view: "full", "application", "delta" or "compact"."""
-    records = [copy.deepcopy(want) for _, want in _ALL]
-    if view == "compact":
-        for record in records:
-            record["metadata"] = {}
-            record["homePageUrl"] = None
-            record["dataCenterMetadata"] = {key: value for key, value in record["dataCenterMetadata"].items() if key in COMPACT_AMAZON}
-    return records
+def expected() -> list:
+    """The records of a full listing, of all applications together, and of the delta right after the registrations."""
+    return [copy.deepcopy(want) for _, want in _ALL]
+
+
+def compact(record: dict) -> dict:
+    """What a compact listing has of it."""
+    amazon = {key: value for key, value in record["dataCenterMetadata"].items() if key in COMPACT_AMAZON}
+    return record | {"metadata": {}, "homePageUrl": None, "dataCenterMetadata": amazon}
 
 
 def register(url: str, sent: dict):
