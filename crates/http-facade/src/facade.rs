@@ -15,6 +15,7 @@ use crate::{
     router, server,
     tier::Tier,
     upstream::{Place, Upstream},
+    watch_relay::WatchRelay,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -38,6 +39,7 @@ pub struct Facade {
     pub(crate) registry: Registry,
     pub(crate) renewals: Renewals,
     pub(crate) tier: Arc<Tier>,
+    pub(crate) watches: Arc<WatchRelay>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: SharedClock,
     pub(crate) process: ProcessHandle,
@@ -86,6 +88,7 @@ impl Facade {
             Ok(())
         });
         Arc::new(Self {
+            watches: WatchRelay::new(Arc::clone(&registry), process),
             registry,
             renewals,
             tier,

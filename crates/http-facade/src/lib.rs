@@ -33,6 +33,7 @@ mod server;
 mod tests;
 mod tier;
 mod upstream;
+mod watch_relay;
 
 pub use body::Body;
 pub use config::{Config, Settings};

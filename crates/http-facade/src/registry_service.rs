@@ -1,4 +1,5 @@
-//! `RegistryService` for users: the registry's commands and reads, passed through. Served by `run` and by `heureka` on the gRPC port.
+//! `RegistryService` for users: the registry's commands and reads, passed through; watches come from
+//! `watch_relay`. Served by `run` and by `heureka` on the gRPC port.
 //! What only the services of a node may do among themselves is refused here: renewals in batches, lease reports, evictions.
 
 use crate::Facade;
@@ -130,7 +131,7 @@ impl RegistryService for PublicRegistry {
     }
 
     async fn watch(&self, request: Request<registry::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        self.0.registry.watch(request).await
+        Ok(Response::new(self.0.watches.watch(request.get_ref())))
     }
 
     async fn renew_batch(

@@ -17,7 +17,7 @@ use registry_proto::{
         registry_service_server::RegistryService,
     },
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use testkit::eventually;
 use tokio::sync::{mpsc, watch};
 use tonic::{Request, Response, Status};
@@ -246,6 +246,9 @@ pub(crate) struct FakeRegistry {
     pub(crate) add_metadata: Answers<registry::AddMetadataResponse>,
     pub(crate) overrides: Answers<registry::ListOverridesResponse>,
     pub(crate) statistics: Answers<registry::GetStatisticsResponse>,
+    pub(crate) watched: Mutex<Vec<WatchRequest>>,
+    /// The streams of the next watches; there are no others.
+    pub(crate) watches: Mutex<VecDeque<BoxStream<WatchResponse>>>,
     /// Batches are answered while this is true.
     pub(crate) open: watch::Sender<bool>,
     /// How the next batches fail.
@@ -272,6 +275,8 @@ impl Default for FakeRegistry {
             add_metadata: Mutex::default(),
             overrides: Mutex::default(),
             statistics: Mutex::default(),
+            watched: Mutex::default(),
+            watches: Mutex::default(),
             open: watch::Sender::new(true),
             batch_failure: Mutex::default(),
         }
@@ -386,7 +391,8 @@ impl RegistryService for FakeRegistry {
         Err(Status::unimplemented("no test needs this"))
     }
 
-    async fn watch(&self, _: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        Err(Status::unimplemented("nobody watches here"))
+    async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        self.watched.lock().push(request.into_inner());
+        self.watches.lock().pop_front().map(Response::new).ok_or_else(|| Status::unavailable("nobody watches here"))
     }
 }

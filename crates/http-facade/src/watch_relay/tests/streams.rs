@@ -1,0 +1,230 @@
+//! The relay as its watchers meet it: when it watches registry-core, and what they see of that.
+
+use crate::tests::{Bench, fakes};
+use futures::{FutureExt as _, StreamExt as _};
+use registry_model::{Change, Revision, UnixMillis};
+use registry_proto::{
+    BoxStream,
+    registry::{
+        ChangeBatch, ResumeToken, SnapshotEnd, SnapshotPart, WatchRequest, WatchResponse, WatchStart,
+        registry_service_server::RegistryService as _, watch_response::Step,
+    },
+};
+use std::time::Duration;
+use testkit::{eventually, instances::record};
+use tokio::sync::mpsc;
+use tonic::{Code, Request, Status};
+
+/// The registry's end of a watch.
+struct Line(mpsc::Sender<Result<WatchResponse, Status>>);
+
+impl Line {
+    fn says(&self, step: Step) {
+        self.0.try_send(Ok(WatchResponse { step: Some(step) })).unwrap();
+    }
+
+    /// A snapshot of one instance.
+    fn snapshot(&self, epoch: u64, revision: u64) {
+        self.starts(epoch, revision, true);
+        let records = vec![record("A", &format!("e{epoch}")).into()];
+        self.says(Step::Snapshot(SnapshotPart { records, recent: Vec::new() }));
+        self.says(Step::SnapshotEnd(SnapshotEnd::default()));
+    }
+
+    fn starts(&self, epoch: u64, revision: u64, snapshot_follows: bool) {
+        let position = Some(fakes::at(epoch, revision).into());
+        self.says(Step::Start(WatchStart { node: 7, position, snapshot_follows, warm: true, gate_closed: false }));
+    }
+
+    fn change(&self, previous: u64) {
+        let change = Change { revision: Revision(previous + 1), at: UnixMillis(1), record: record("A", "n") };
+        let changes = vec![change.into()];
+        self.says(Step::Changes(ChangeBatch { previous_revision: previous, revision: previous + 1, changes }));
+    }
+}
+
+impl Bench {
+    /// The next watch of the registry will be this.
+    fn line(&self) -> Line {
+        let (to, mut messages) = mpsc::channel(64);
+        let stream: BoxStream<WatchResponse> = Box::pin(futures::stream::poll_fn(move |cx| messages.poll_recv(cx)));
+        self.registry.watches.lock().push_back(stream);
+        Line(to)
+    }
+
+    async fn watches(&self, resume: Option<ResumeToken>) -> BoxStream<WatchResponse> {
+        let service = crate::PublicRegistry::of(&self.facade);
+        service.watch(Request::new(WatchRequest { resume, recent_ms: 0 })).await.unwrap().into_inner()
+    }
+
+    /// How often the registry has been asked for a watch.
+    fn asked(&self) -> usize {
+        self.registry.watched.lock().len()
+    }
+}
+
+fn token(epoch: u64, revision: u64) -> Option<ResumeToken> {
+    Some(ResumeToken { node: 7, position: Some(fakes::at(epoch, revision).into()) })
+}
+
+/// The next steps, in short.
+async fn told(stream: &mut BoxStream<WatchResponse>, count: usize) -> Vec<String> {
+    let mut told = Vec::new();
+    for _ in 0..count {
+        told.push(match stream.next().await.unwrap().unwrap().step.unwrap() {
+            Step::Start(start) => {
+                let position = start.position.unwrap();
+                format!("start {}/{} {}", position.epoch, position.revision, start.snapshot_follows)
+            }
+            Step::Snapshot(part) => format!("records {}", part.records.len()),
+            Step::SnapshotEnd(_) => "end".to_owned(),
+            Step::Changes(batch) => format!("changes {}..{}", batch.previous_revision, batch.revision),
+            Step::Warm(_) => "warm".to_owned(),
+            Step::GateOpened(_) => "open".to_owned(),
+        });
+    }
+    told
+}
+
+fn is_silent(stream: &mut BoxStream<WatchResponse>) -> bool {
+    stream.next().now_or_never().is_none()
+}
+
+#[tokio::test]
+async fn a_thousand_watchers_share_one_watch_of_the_registry() {
+    let bench = Bench::new(&[]);
+    let line = bench.line();
+    let mut streams = Vec::new();
+    for _ in 0..1000 {
+        streams.push(bench.watches(None).await);
+    }
+    line.snapshot(1, 5);
+    for stream in &mut streams {
+        assert_eq!(told(stream, 3).await, ["start 1/5 true", "records 1", "end"]);
+    }
+    line.change(5);
+    for stream in &mut streams {
+        assert_eq!(told(stream, 1).await, ["changes 5..6"]);
+        assert!(is_silent(stream));
+    }
+    // Who was there before goes on without a snapshot.
+    assert_eq!(told(&mut bench.watches(token(1, 5)).await, 2).await, ["start 1/5 false", "changes 5..6"]);
+    assert_eq!(bench.asked(), 1);
+}
+
+#[tokio::test]
+async fn a_lost_watch_is_resumed_and_its_watchers_stay() {
+    let bench = Bench::new(&[]);
+    let line = bench.line();
+    let mut stream = bench.watches(None).await;
+    line.snapshot(1, 5);
+    told(&mut stream, 3).await;
+    drop(line);
+    eventually("it has noticed", || bench.facade.watches.held.lock().away.is_some()).await;
+
+    // Meanwhile what is held is told.
+    assert_eq!(told(&mut bench.watches(None).await, 3).await, ["start 1/5 true", "records 1", "end"]);
+    let mut ahead = bench.watches(token(1, 6)).await;
+    assert_eq!(ahead.next().await.unwrap().unwrap_err().code(), Code::Unavailable, "another facade may know more");
+
+    let line = bench.line();
+    bench.clock.advance(Duration::from_secs(1));
+    line.starts(1, 5, false);
+    line.change(5);
+    assert_eq!(told(&mut stream, 1).await, ["changes 5..6"]);
+    let asked: Vec<_> = bench.registry.watched.lock().iter().map(|request| request.resume).collect();
+    assert_eq!(asked, [None, token(1, 5)]);
+
+    // Another life, or a gap: everybody gets the snapshot.
+    drop(line);
+    eventually("it has noticed", || bench.facade.watches.held.lock().away.is_some()).await;
+    let line = bench.line();
+    bench.clock.advance(Duration::from_secs(1));
+    line.snapshot(2, 1);
+    assert_eq!(told(&mut stream, 3).await, ["start 2/1 true", "records 1", "end"]);
+    line.change(1);
+    assert_eq!(told(&mut stream, 1).await, ["changes 1..2"]);
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_asked_for_again_and_never_told() {
+    let bench = Bench::new(&[]);
+    let line = bench.line();
+    let mut stream = bench.watches(None).await;
+    line.snapshot(1, 5);
+    told(&mut stream, 3).await;
+    line.change(6);
+    eventually("it has noticed", || bench.facade.watches.held.lock().away.is_some()).await;
+    assert!(is_silent(&mut stream));
+    let line = bench.line();
+    bench.clock.advance(Duration::from_secs(1));
+    line.starts(1, 5, false);
+    line.change(5);
+    assert_eq!(told(&mut stream, 1).await, ["changes 5..6"]);
+}
+
+#[tokio::test]
+async fn without_a_registry_a_first_watcher_is_refused() {
+    let bench = Bench::new(&[]);
+    let mut stream = bench.watches(None).await;
+    assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::Unavailable);
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_watcher_that_is_ahead_waits_but_not_for_ever() {
+    let bench = Bench::new(&[]);
+    let line = bench.line();
+    let mut ahead = bench.watches(token(1, 6)).await;
+    let mut nonsense = bench.watches(token(1, 99)).await;
+    line.snapshot(1, 5);
+    let mut third = bench.watches(None).await;
+    told(&mut third, 3).await;
+    assert!(is_silent(&mut ahead) && is_silent(&mut nonsense));
+    line.change(5);
+    assert_eq!(told(&mut ahead, 1).await, ["start 1/6 false"]);
+    assert!(is_silent(&mut nonsense));
+    bench.clock.advance(super::super::CATCH_UP);
+    assert_eq!(told(&mut nonsense, 1).await, ["start 1/6 true"]);
+}
+
+#[tokio::test]
+async fn the_watch_of_the_registry_outlives_its_last_watcher_for_a_while() {
+    let bench = Bench::new(&[]);
+    let line = bench.line();
+    let mut stream = bench.watches(None).await;
+    line.snapshot(1, 5);
+    told(&mut stream, 3).await;
+    let sleepers = bench.clock.sleepers();
+    drop(stream);
+    eventually("the relay waits", || bench.clock.sleepers() == sleepers + 1).await;
+    bench.clock.advance(super::super::LINGER - Duration::from_millis(1));
+    let mut stream = bench.watches(token(1, 5)).await;
+    assert_eq!(told(&mut stream, 1).await, ["start 1/5 false"]);
+    eventually("it does not wait any more", || bench.clock.sleepers() == sleepers).await;
+
+    drop(stream);
+    eventually("the relay waits", || bench.clock.sleepers() == sleepers + 1).await;
+    bench.clock.advance(super::super::LINGER);
+    eventually("it is closed", || line.0.is_closed() && !bench.facade.watches.held.lock().running).await;
+    assert!(bench.facade.watches.held.lock().history.is_none());
+
+    let line = bench.line();
+    let mut stream = bench.watches(token(1, 5)).await;
+    line.snapshot(1, 6);
+    assert_eq!(told(&mut stream, 1).await, ["start 1/6 true"]);
+    assert_eq!(bench.asked(), 2);
+}
+
+#[tokio::test]
+async fn watches_end_when_the_process_stops() {
+    let bench = Bench::new(&[]);
+    let line = bench.line();
+    let mut stream = bench.watches(None).await;
+    line.snapshot(1, 5);
+    told(&mut stream, 3).await;
+    bench.process.stop().await;
+    assert!(stream.next().await.is_none());
+    let text = bench.process.metrics().encode();
+    assert!(text.contains("heureka_facade_watches_ended_total 1") && text.contains("registry_watch_breaks_total 0"));
+}
