@@ -13,7 +13,7 @@ pub struct Config {
     #[arg(long, value_name = "ADDR", default_value = "0.0.0.0:8761")]
     pub http_listen: Address,
     /// What stands before `/eureka` in every path, as `/registry`; not before those of probes and metrics.
-    #[arg(long, value_name = "PATH", default_value = "", value_parser = ContextPath::parse)]
+    #[arg(long, value_name = "PATH", default_value = "/", value_parser = ContextPath::parse)]
     pub context_path: ContextPath,
     /// Whether changes reach cached reads at once; without, they come with the periodic sync, as in Eureka.
     #[arg(long, value_name = "BOOL", default_value = "true", action = ArgAction::Set,
