@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_has_one_entry_the_newest() {
+    fn srv_95_96_an_instance_has_one_entry_the_newest() {
         let mut delta = Delta::default();
         for (action, expected) in [
             (ActionType::Added, "A/i1 ADDED"),
@@ -174,6 +174,14 @@ mod tests {
             delta.add([(change("A", "i1", action), at(0))], at(0));
             assert_eq!(listed(&delta), [expected]);
         }
+    }
+
+    #[test]
+    fn srv_97_entries_stand_in_the_order_of_their_last_changes() {
+        let mut delta = Delta::default();
+        let story = [("i1", ActionType::Added), ("i2", ActionType::Added), ("i1", ActionType::Modified)];
+        delta.add(story.map(|(id, action)| (change("A", id, action), at(0))), at(0));
+        assert_eq!(listed(&delta), ["A/i2 ADDED", "A/i1 MODIFIED"]);
     }
 
     #[test]
@@ -188,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_stays_as_long_as_its_last_change_is_within_the_retention() {
+    fn srv_98_an_entry_stays_as_long_as_its_last_change_is_within_the_retention() {
         let retention = Duration::from_secs(180);
         let mut delta = Delta::default();
         let both = ["i1", "i2"].map(|id| (change("A", id, ActionType::Added), at(0)));

@@ -9,7 +9,7 @@
 
 mod story;
 
-use scenario_tests::{Applications, Client, Options, Request, Sandbox, Wiring, in_every_wiring, in_wiring};
+use scenario_tests::{Applications, Client, Options, Part, Request, Sandbox, Wiring, in_every_wiring, in_wiring};
 use serde_json::{Value, json};
 use std::time::Duration;
 use story::{cancel, listed, register, with};
@@ -24,25 +24,30 @@ in_every_wiring! {
     srv_88_a_registration_is_seen_in_every_payload,
     srv_89_k_19_reserved_names_are_applications_like_any_other,
     srv_90_each_delta_that_is_made_has_a_greater_number,
-    srv_93_94_k_16_b56_what_is_acknowledged_is_read_and_every_hash_is_that_of_its_list,
+    srv_93_k_16_b56_what_is_acknowledged_is_read_and_every_hash_is_that_of_its_list,
     rest_106_107_109_lists_by_address_have_the_instances_that_list_it,
     b64_a_first_reader_sees_present_lease_times,
     b65_one_application_and_one_address_are_small_answers,
-    s3_a_status_that_a_heartbeat_brings_is_in_the_delta,
-    s11_an_application_without_instances_is_not_listed,
+    srv_103_s3_a_status_that_a_heartbeat_brings_is_in_the_delta,
+    srv_41_s11_an_application_without_instances_is_not_listed,
 }
 
 in_wiring!(
     one_process_with_its_metrics,
     OneProcess,
     srv_81_b64_lease_times_are_renewed_when_a_payload_expires,
-    srv_82_the_read_only_tier_refreshes_at_multiples_of_thirty_seconds,
     srv_92_s4_names_that_nobody_registered_are_not_kept,
     srv_99_the_delta_keeps_what_is_old_until_it_expires,
     b58_deltas_go_on_during_self_preservation,
     b63_reads_make_nothing_anew,
     an_idle_registry_reads_nothing_anew,
     with_a_spread_the_pages_expire_one_after_the_other
+);
+
+in_wiring!(
+    unix_sockets_one_by_one,
+    UnixSockets,
+    srv_82_the_read_only_tier_refreshes_at_multiples_of_thirty_seconds_whenever_it_started
 );
 
 /// The Java server's caches: 30 s behind, expiring as a whole.
@@ -164,10 +169,15 @@ async fn srv_81_b64_lease_times_are_renewed_when_a_payload_expires(wiring: Wirin
     node.stop().await;
 }
 
-async fn srv_82_the_read_only_tier_refreshes_at_multiples_of_thirty_seconds(wiring: Wiring) {
-    let node = at_multiple(wiring, EUREKA).await;
+async fn srv_82_the_read_only_tier_refreshes_at_multiples_of_thirty_seconds_whenever_it_started(wiring: Wiring) {
+    let mut node = Sandbox::prepare_split(wiring, EUREKA);
+    node.clock.advance(7 * SECOND);
+    assert_eq!(until_multiple(&node), 23 * SECOND);
+    for part in [Part::Registry, Part::Cache, Part::Facade] {
+        node.start_part(part).await;
+    }
+    node.is_ready().await;
     let client = node.client();
-    node.pass(7 * SECOND).await;
     assert_eq!(listed(&client).await.len(), 0);
     for count in 1..4 {
         register(&client, &lasting(json!({"instanceId": format!("n{count}")}))).await;
@@ -242,34 +252,47 @@ async fn srv_87_rest_108_s18_an_address_that_nobody_has_is_an_empty_list(wiring:
     node.stop().await;
 }
 
+/// Every payload that there is of the fixture, each with its name.
+async fn every_payload(client: &Client) -> Vec<(String, String)> {
+    let targets = ["apps", "apps/delta", "apps/BILLING", "vips/billing", "svips/billing-s"];
+    let mut read = Vec::new();
+    for (version, target) in ["v1", "v2"].into_iter().flat_map(|version| targets.map(|target| (version, target))) {
+        for media in ["application/json", "application/xml"] {
+            for detail in ["full", "compact"] {
+                let request = Request::get(&format!("/eureka/{version}/{target}"));
+                let answer = client.send(request.header("accept", media).header("x-eureka-accept", detail)).await;
+                assert_eq!(answer.status, 200);
+                read.push((format!("{version} {target} {media} {detail}"), answer.text()));
+            }
+        }
+    }
+    assert_eq!(read.len(), 40);
+    read
+}
+
 async fn srv_88_a_registration_is_seen_in_every_payload(wiring: Wiring) {
+    // Compact documents leave out the id, and some of them nothing else tells instances apart.
+    let second = lasting(json!({"instanceId": "n2", "hostName": "n2.test"}));
     let node = Sandbox::start(wiring).await;
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
-    let targets = ["apps", "apps/delta", "apps/BILLING", "vips/billing", "svips/billing-s"];
-    let read_all = async || {
-        let mut read = Vec::new();
-        for (version, target) in ["v1", "v2"].into_iter().flat_map(|version| targets.map(|target| (version, target))) {
-            for media in ["application/json", "application/xml"] {
-                for detail in ["full", "compact"] {
-                    let request = Request::get(&format!("/eureka/{version}/{target}"));
-                    let request = request.header("accept", media).header("x-eureka-accept", detail);
-                    let answer = client.send(request).await;
-                    assert_eq!(answer.status, 200);
-                    // Compact documents leave out the id, and some of them nothing else tells instances apart.
-                    read.push((format!("{version} {target} {media} {detail}"), answer.text()));
-                }
-            }
-        }
-        read
-    };
-    let before = read_all().await;
-    assert_eq!(before.len(), 40);
-    register(&client, &lasting(json!({"instanceId": "n2", "hostName": "n2.test"}))).await;
-    for ((key, before), (_, after)) in before.into_iter().zip(read_all().await) {
+    let before = every_payload(&client).await;
+    register(&client, &second).await;
+    for ((key, before), (_, after)) in before.into_iter().zip(every_payload(&client).await) {
         assert_ne!(before, after, "{key}");
         assert!(after.contains("n2.test"), "{key}: {after}");
     }
+    node.stop().await;
+
+    let node = at_multiple(wiring, EUREKA).await;
+    let client = node.client();
+    register(&client, &lasting(json!({}))).await;
+    let before = every_payload(&client).await;
+    register(&client, &second).await;
+    assert_eq!(every_payload(&client).await, before, "the read-only tier is behind");
+    node.pass(until_multiple(&node)).await;
+    let renewed = async || every_payload(&client).await.iter().all(|(_, text)| text.contains("n2.test"));
+    eventually_async("all of them have it", renewed).await;
     node.stop().await;
 }
 
@@ -323,7 +346,7 @@ async fn srv_92_s4_names_that_nobody_registered_are_not_kept(wiring: Wiring) {
     node.stop().await;
 }
 
-async fn srv_93_94_k_16_b56_what_is_acknowledged_is_read_and_every_hash_is_that_of_its_list(wiring: Wiring) {
+async fn srv_93_k_16_b56_what_is_acknowledged_is_read_and_every_hash_is_that_of_its_list(wiring: Wiring) {
     const STATUSES: [&str; 3] = ["UP", "DOWN", "STARTING"];
     let node = Sandbox::start(wiring).await;
     let writers: Vec<_> = (0..8)
@@ -493,7 +516,7 @@ async fn b65_one_application_and_one_address_are_small_answers(wiring: Wiring) {
     node.stop().await;
 }
 
-async fn s3_a_status_that_a_heartbeat_brings_is_in_the_delta(wiring: Wiring) {
+async fn srv_103_s3_a_status_that_a_heartbeat_brings_is_in_the_delta(wiring: Wiring) {
     let node = Sandbox::start(wiring).await;
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
@@ -519,7 +542,7 @@ async fn s3_a_status_that_a_heartbeat_brings_is_in_the_delta(wiring: Wiring) {
     node.stop().await;
 }
 
-async fn s11_an_application_without_instances_is_not_listed(wiring: Wiring) {
+async fn srv_41_s11_an_application_without_instances_is_not_listed(wiring: Wiring) {
     let node = Sandbox::start(wiring).await;
     let client = node.client();
     for app in ["BILLING", "ORDERS"] {

@@ -202,6 +202,23 @@ async fn srv_63_a_dead_registry_drains_by_its_share_once_a_minute() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn srv_151_a_second_opening_leaves_the_rounds_where_they_are() {
+    let case = Case::start(&["--profile", "eureka", "--enable-self-preservation", "false"]).await;
+    case.register(0..10, 10).await;
+    step(&case.clock, 10, case.loops).await;
+    // It has opened with its start.
+    case.node.registry.start_up_sync_ended(9);
+    let mut sizes = Vec::new();
+    for seconds in [49, 1, 10, 49, 1] {
+        step(&case.clock, seconds, case.loops).await;
+        sizes.push(case.leases().await);
+    }
+    // At 60 s and 120 s, not at 70 s.
+    assert_eq!(sizes, [10, 8, 8, 8, 6]);
+    case.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn srv_62_under_eurekas_rule_nothing_goes_before_renewals_were_seen() {
     let case = Case::start(&["--profile", "eureka"]).await;
     case.register(0..10, 10).await;

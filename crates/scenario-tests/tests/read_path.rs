@@ -21,7 +21,7 @@ in_every_wiring! {
     rest_85_head_has_the_headers_of_get_and_no_body,
     rest_86_87_the_form_is_negotiated,
     rest_88_a_type_that_nobody_writes_is_refused,
-    rest_91_b16_what_is_compressed_is_the_same_document,
+    rest_91_b16_srv_94_158_what_is_compressed_is_the_same_document,
     rest_92_a_missing_application_is_an_empty_404,
     rest_93_an_empty_registry_has_empty_arrays,
     rest_94_one_instance_still_makes_arrays,
@@ -124,11 +124,17 @@ async fn rest_88_a_type_that_nobody_writes_is_refused(wiring: Wiring) {
     node.stop().await;
 }
 
-async fn rest_91_b16_what_is_compressed_is_the_same_document(wiring: Wiring) {
+async fn rest_91_b16_srv_94_158_what_is_compressed_is_the_same_document(wiring: Wiring) {
     let node = Sandbox::start(wiring).await;
     let client = node.client();
     register_all(&client, "BILLING", &["n1", "n2"]).await;
-    let table = [(None, false), (Some("identity"), false), (Some("gzip;q=0"), false), (Some("gzip"), true)];
+    let table = [
+        (None, false),
+        (Some("identity"), false),
+        (Some("gzip;q=0"), false),
+        (Some("gzip"), true),
+        (Some("gzip, deflate"), true),
+    ];
     for target in ["/eureka/apps", "/eureka/apps/delta", "/eureka/apps/BILLING"] {
         for (form, request) in
             [("application/json", Request::get(target).json()), ("application/xml", Request::get(target).xml())]

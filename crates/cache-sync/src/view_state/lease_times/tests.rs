@@ -129,7 +129,7 @@ fn nobody_is_asked_for_what_nobody_subscribes_to() {
 }
 
 #[test]
-fn srv_98_99_entries_leave_the_queue_by_age_and_the_document_at_its_expiry() {
+fn srv_99_entries_leave_the_queue_by_age_and_the_document_at_its_expiry() {
     let mut state = state_of(&[]);
     changed(&mut state, "i1", mono(500));
     // The first subscriber.
