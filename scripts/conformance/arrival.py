@@ -79,9 +79,40 @@ def shows_the_marker_of_no_metadata(record):
     return record if record["metadata"] else record | {"metadata": {"@class": "java.util.Collections$EmptyMap"}}
 
 
+def has_no_empty_amazon_value(record):
+    """The client's type for Amazon's metadata cannot tell an empty value from none."""
+    return _changed_metadata(record, lambda key, value: (key, value) if value else None, ("dataCenterMetadata",))
+
+
+def reads_metadata_as_numbers(record):
+    """From XML the client trims metadata, and makes what looks like a number or a truth value one."""
+
+    def read(value):
+        value = value.strip("\t\r\b\n ")
+        if value in ("true", "false"):
+            return value == "true"
+        if value.lower() not in ("nan", "inf", "-inf"):
+            try:
+                number = float(value)
+                return number if abs(number) < float("inf") else f"{number:+}".capitalize().replace("inf", "Inf")
+            except ValueError:
+                pass
+        return value
+
+    return _changed_metadata(record, lambda key, value: (key, read(value)))
+
+
 QUIRKS = {
     ("python stdlib", "xml"): (xml_replaces_what_it_forbids, xml_leaves_out_the_empty_key),
     ("py-eureka-client", "xml"): (xml_replaces_what_it_forbids, xml_leaves_out_the_empty_key, keys_stay_coded),
+    ("fargo", "xml"): (
+        has_no_empty_amazon_value,
+        xml_replaces_what_it_forbids,
+        xml_leaves_out_the_empty_key,
+        keys_stay_coded,
+        reads_metadata_as_numbers,
+    ),
+    ("fargo", "json"): (has_no_empty_amazon_value, shows_the_marker_of_no_metadata),
     ("eureka-js-client", "json"): (shows_the_marker_of_no_metadata,),
 }
 

@@ -143,7 +143,7 @@ _odd(_instance("i-4", "AMAZON", dataCenterInfo={"@class": MARKER, "name": "Netfl
 _odd(_instance("no-class", "CENTERS", dataCenterInfo={"name": "MyOwn"}))
 _odd(_instance("fargo-class", "CENTERS", dataCenterInfo={"@class": "com.netflix.appinfo.MyDataCenterInfo", "name": "MyOwn", "metadata": {"x": "y"}}))
 _simple("h" * 4000, "HUGE", hostName="huge.test")
-_simple("large", "HUGE", metadata={"long": "x" * 65536, **{f"key{number}": str(number) + "." for number in range(300)}})
+_simple("large", "HUGE", metadata={"long": "x" * 65536, **{f"key{number}": f"value {number}" for number in range(300)}})
 for _id in ("a/b", "a b", "a%2Fb", "a?b", "a#b", "a;b=1", "192.0.2.10:ids:8080", "<i&d>]]>", "..", "\"quoted\""):
     _simple(_id, "IDS", hostName=f"ids-{len(_ALL)}.test")
 _odd(_instance("absent-id", "IDS", instanceId=None), instanceId="absent-id.test")

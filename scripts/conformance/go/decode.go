@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 
@@ -109,9 +110,13 @@ func recorded(read func() ([]*fargo.Application, error)) (records []map[string]a
 	records = []map[string]any{}
 	for _, app := range apps {
 		for _, i := range app.Instances {
-			metadata := i.Metadata.GetMap()
-			if metadata == nil {
-				metadata = map[string]any{}
+			metadata := map[string]any{}
+			for key, value := range i.Metadata.GetMap() {
+				if number, is := value.(float64); is && math.IsInf(number, 0) {
+					// JSON has no word for it.
+					value = fmt.Sprint(number)
+				}
+				metadata[key] = value
 			}
 			records = append(records, map[string]any{
 				"app": i.App, "instanceId": i.InstanceId, "hostName": i.HostName, "ipAddr": i.IPAddr, "status": i.Status,

@@ -199,9 +199,8 @@ def _override_of_a_heartbeat(difference, context):
     def heartbeat(request):
         return request.method == "PUT" and re.search(r"/apps/[^/]+/[^/?]+(\?.*)?$", request.target) or _is_batch_of(request, '"Heartbeat"')
 
-    writes = _writes(context)
-    brought = any(heartbeat(request) and ("overriddenstatus=" in request.target or "overriddenStatus" in str(request.body)) for request in writes)
-    return brought and heartbeat(writes[-1]) and (_has_key(difference, *_OVERRIDE, "versions__delta(changed)") or "leaseInfo" in difference.where or difference.where.endswith("instance[]"))
+    brought = any(heartbeat(request) and ("overriddenstatus=" in request.target or "overriddenStatus" in str(request.body)) for request in _writes(context))
+    return brought and (_has_key(difference, *_OVERRIDE, "versions__delta(changed)") or "leaseInfo" in difference.where or difference.where.endswith("instance[]"))
 
 
 def _lease_times_of_lists(difference, context):

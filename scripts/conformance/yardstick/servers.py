@@ -17,7 +17,7 @@ SETTINGS = {
     "cache-push": "true",
     "enable-self-preservation": "false",
     "eviction-interval": "3s",
-    "retention-time-in-delta-queue": "8s",
+    "retention-time-in-delta-queue": "5s",
     "delta-retention-timer-interval": "1s",
     "first-delta-version": "one",
     "log-level": "error",
