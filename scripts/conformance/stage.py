@@ -7,8 +7,9 @@ runs COMMAND with, in its environment,
 * EUREKA_URL, where the client finds the registry, without a slash at the end: http://127.0.0.1:PORT/eureka. With
   CONFORMANCE_PROXY set to a mode of proxy.py the proxy stands there;
 * DIRECT_URL, the same without a proxy: what an operator does and sees;
-* CONTROL_URL: `POST /restart` kills the process (no farewell) and starts an empty one on the same port, a second later;
-  `POST /oddities` fills the registry with what oddities.py describes. Both answer 204 when done.
+* CONTROL_URL: `POST /kill` ends the process without farewell, `POST /start` starts an empty one on the same port,
+  `POST /restart` does both, a second apart; `POST /oddities` fills the registry with what oddities.py describes.
+  Each answers 204 when done.
 
 The exit code is that of COMMAND. HEUREKA_BIN names the binary. Each folder's `run` calls this.
 """
@@ -85,6 +86,10 @@ class Control(http.server.BaseHTTPRequestHandler):
             if self.path == "/restart":
                 node.kill()
                 time.sleep(DOWN_FOR)
+                node.start()
+            elif self.path == "/kill":
+                node.kill()
+            elif self.path == "/start":
                 node.start()
             elif self.path == "/oddities":
                 oddities.register_all(node.url)

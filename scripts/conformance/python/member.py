@@ -8,8 +8,9 @@ import json
 import logging
 import os
 import sys
+import threading
 
-from py_eureka_client import eureka_basic, eureka_client
+from py_eureka_client import ERROR_DISCOVER, eureka_basic, eureka_client
 
 logging.disable(logging.CRITICAL)
 
@@ -20,8 +21,38 @@ def _seen(application) -> dict:
     }
 
 
-async def _obey(client: eureka_client.EurekaClient, command: str, argument: str):
-    if command == "start":
+class Errors:
+    """What the client reports. Told to hold, it keeps the client's loop at the end of a round that failed until told to go on."""
+
+    def __init__(self):
+        self.seen = []
+        self.held = False
+        self._go_on = threading.Event()
+        self._go_on.set()
+
+    def hold(self):
+        self._go_on.clear()
+
+    def release(self):
+        self._go_on.set()
+
+    def __call__(self, kind: str, error: Exception):
+        self.seen.append(f"{kind}: {error!r}")
+        # A round ends with reading the registry.
+        if kind == ERROR_DISCOVER:
+            self.held = not self._go_on.is_set()
+            self._go_on.wait()
+            self.held = False
+
+
+async def _obey(client: eureka_client.EurekaClient, errors: Errors, command: str, argument: str):
+    if command == "hold":
+        errors.hold()
+    elif command == "held":
+        return errors.held
+    elif command == "release":
+        errors.release()
+    elif command == "start":
         await client.start()
     elif command == "stop":
         await client.stop()
@@ -40,7 +71,7 @@ async def _obey(client: eureka_client.EurekaClient, command: str, argument: str)
 
 
 async def main(name: str, port: int):
-    errors = []
+    errors = Errors()
     client = eureka_client.EurekaClient(
         eureka_server=os.environ["EUREKA_URL"],
         app_name="py-story",
@@ -52,17 +83,17 @@ async def main(name: str, port: int):
         renewal_interval_in_secs=1,
         duration_in_secs=3,
         metadata={"who": name},
-        on_error=lambda kind, error: errors.append(f"{kind}: {error!r}"),
+        on_error=errors,
     )
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
-        errors.clear()
+        errors.seen.clear()
         try:
-            answer = {"value": await _obey(client, *json.loads(line))}
+            answer = {"value": await _obey(client, errors, *json.loads(line))}
         except Exception as error:  # the story is told whatever the client throws
             answer = {"error": repr(error)}
-        if errors:
-            answer["errors"] = list(errors)
+        if errors.seen:
+            answer["errors"] = list(errors.seen)
         print(json.dumps(answer), flush=True)
 
 

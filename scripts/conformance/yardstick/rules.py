@@ -316,12 +316,16 @@ def _later_in_the_batch(difference, context):
 def _unknown_comes_back(difference, context):
     writes = _writes(context)
     registered = bool(writes) and writes[-1].method == "POST" and "/apps/" in writes[-1].target and writes[-1].header("x-netflix-discovery-replication") != "true"
-    known = _has_key(difference, "status") and difference.java == "UNKNOWN" or _has_key(difference, "serviceUpTimestamp") and int(difference.java) == 0
+    known = _has_key(difference, "status") and difference.java == "UNKNOWN" or _has_key(difference, "serviceUpTimestamp") and str(difference.java) == "0"
     return registered and (known or _has_key(difference, "apps__hashcode") and "UNKNOWN" in difference.java)
 
 
 def _eviction_tick(difference, context):
-    return context.waited and _has_key(difference, "evictionTimestamp", "lastUpdatedTimestamp") and abs(int(difference.java) - int(difference.ours)) < 3500
+    times = [str(difference.java), str(difference.ours)]
+    if not context.waited or not _has_key(difference, "evictionTimestamp", "lastUpdatedTimestamp") or not all(time.isdigit() for time in times):
+        return False
+    # The interval of both, and a second for a busy machine.
+    return abs(int(times[0]) - int(times[1])) < 4000
 
 
 RULES: list = [

@@ -22,16 +22,6 @@ SECONDS_OF_PUSH = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
-class Wait:
-    """Milliseconds in which nothing is sent."""
-
-    milliseconds: int
-
-    def __str__(self):
-        return f"wait {self.milliseconds} ms"
-
-
-@dataclasses.dataclass(frozen=True)
 class Until:
     """Sends a request until both servers answer it with a status; at most that many seconds."""
 
@@ -106,12 +96,9 @@ class Runner:
         deltas: dict = {}
         try:
             for number, step in enumerate(steps):
-                if isinstance(step, Wait):
-                    time.sleep(step.milliseconds / 1000)
-                    context.waited = True
-                    continue
                 if isinstance(step, Until):
                     self._until(step, tag, times)
+                    context.waited = True
                     continue
                 if count:
                     self.steps += 1
