@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+import traceback
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -163,12 +164,15 @@ def story():
 
 
 def main() -> int:
+    last = "the start"
     try:
         for step in story():
             print("py-eureka-client", VERSION, step, "ok", sep="\t", flush=True)
+            last = step
     except (AssertionError, KeyError, TypeError, OSError) as error:
-        text = " ".join(f"{type(error).__name__} {error}".split())
-        print("py-eureka-client", VERSION, "the step after that", f"FAILED: line {error.__traceback__.tb_next and error.__traceback__.tb_next.tb_lineno}: {text[:300]}", sep="\t", flush=True)
+        line = traceback.extract_tb(error.__traceback__)[1].lineno
+        text = " ".join(f"line {line}: {type(error).__name__} {error}".split())
+        print("py-eureka-client", VERSION, f"what follows: {last}", f"FAILED: {text[:300]}", sep="\t", flush=True)
         return 1
     return 0
 
