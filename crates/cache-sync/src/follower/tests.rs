@@ -165,7 +165,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(testkit::cases(16))]
 
     #[test]
     fn a_reader_that_applies_every_message_holds_the_documents_of_the_view(mode in prop::sample::select(vec![FollowMode::Push, FollowMode::OnRequest]), acts in acts()) {

@@ -90,7 +90,7 @@ fn apply(list: &mut PagedList<Plain>, oracle: &mut Oracle, edits: Vec<Edit<Plain
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(testkit::cases(64))]
 
     #[test]
     fn any_edits_leave_what_a_sorted_map_holds(

@@ -27,15 +27,10 @@ use world::World;
 const CASES: u32 = 64;
 
 fn config() -> ProptestConfig {
-    let cases = match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => ProptestConfig::default().cases,
-        None => CASES,
-    };
     ProptestConfig {
-        cases,
         max_shrink_iters: 4000,
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        ..ProptestConfig::default()
+        ..testkit::cases(CASES)
     }
 }
 

@@ -201,7 +201,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #![proptest_config(testkit::cases(64))]
         #[test]
         fn a_page_gives_back_what_it_was_made_of(plain in plain()) {
             let page = Page::deflate(&plain);

@@ -176,7 +176,7 @@ impl Registry {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(testkit::cases(200))]
 
     #[test]
     fn b55_b56_the_delta_brings_every_client_level_from_any_earlier_list(acts in acts()) {

@@ -138,7 +138,7 @@ fn rounds() -> impl Strategy<Value = Vec<Vec<Step>>> {
 const KINDS: [usize; 10] = [1, 30, 300, 2000, 3000, 5000, 9000, 20_000, 70_000, 200_000];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(testkit::cases(24))]
     #[test]
     fn after_any_splices_a_payload_is_what_a_plain_list_is(rounds in rounds(), start in 0..300_usize) {
         let kinds: Vec<Page> = KINDS.iter().zip(0..).map(|(length, seed)| page(seed, *length)).collect();
