@@ -1,12 +1,15 @@
 //! The whole node in one function, in the order in which data flows. Called by `main` and by scenario-tests.
 
-use crate::{Settings, restarting};
+use crate::{
+    Settings,
+    restarting::{self, Part},
+};
 use anyhow::Context as _;
 use cache_sync::CacheSync;
 use evictor::Evictor;
 use http_facade::{Facade, Upstream};
 use registry_core::{Life, RegistryCore};
-use registry_proto::FILE_DESCRIPTOR_SET;
+use registry_proto::{FILE_DESCRIPTOR_SET, eviction::eviction_service_server};
 use service_runtime::{Address, Listener, ProcessHandle, grpc};
 use std::sync::Arc;
 use tonic::service::Routes;
@@ -33,7 +36,8 @@ impl Node {
         let share = settings.registry.preservation.renewal_percent_threshold;
         let evictor = Evictor::new(&settings.evictor, share, registry.clone(), process);
         let rounds = Arc::clone(&evictor);
-        restarting::spawn("eviction rounds", process, move || {
+        let part = Part { name: "eviction rounds", service: eviction_service_server::SERVICE_NAME };
+        restarting::spawn(part, process, move || {
             let rounds = Arc::clone(&rounds);
             async move { rounds.run().await }
         });
@@ -58,6 +62,11 @@ impl Ports {
             http: Listener::bind(&settings.facade.http_listen).await.context("open the HTTP port")?,
             grpc: Listener::bind(&settings.process.grpc_listen).await.context("open the gRPC port")?,
         })
+    }
+
+    /// Where gRPC is served.
+    pub fn grpc_address(&self) -> &Address {
+        self.grpc.local_address()
     }
 
     /// Where the REST API is served.

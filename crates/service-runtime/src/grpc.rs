@@ -145,35 +145,51 @@ async fn serve_connection(
     }
 }
 
-/// gRPC's own health protocol, for the process as a whole (the empty service name).
+/// gRPC's own health protocol: for the process as a whole (the empty service name), and for each service behind which there
+/// is a part that may fail alone.
 struct ProcessHealth {
     process: ProcessHandle,
 }
 
-fn health(ready: bool) -> HealthCheckResponse {
-    let status = if ready { ServingStatus::Serving } else { ServingStatus::NotServing };
-    HealthCheckResponse { status: status.into() }
+impl ProcessHealth {
+    /// Whether the process, or one service of it, serves now.
+    fn of(process: &ProcessHandle, service: &str) -> Result<HealthCheckResponse, Status> {
+        let ready = *process.ready().borrow();
+        let serves = match service {
+            "" => ready,
+            service => ready && process.is_sound(service).ok_or_else(unknown)?,
+        };
+        let status = if serves { ServingStatus::Serving } else { ServingStatus::NotServing };
+        Ok(HealthCheckResponse { status: status.into() })
+    }
 }
 
-fn require_whole_process(request: &Request<HealthCheckRequest>) -> Result<(), Status> {
-    match request.get_ref().service.as_str() {
-        "" => Ok(()),
-        _ => Err(Status::not_found("health is reported for the whole process: ask with an empty service name")),
-    }
+fn unknown() -> Status {
+    Status::not_found(
+        "no health of its own is reported for this service: ask with an empty name, for the whole process",
+    )
 }
 
 #[tonic::async_trait]
 impl Health for ProcessHealth {
     async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
-        require_whole_process(&request)?;
-        Ok(Response::new(health(*self.process.ready().borrow())))
+        Self::of(&self.process, &request.get_ref().service).map(Response::new)
     }
 
     type WatchStream = BoxStream<'static, Result<HealthCheckResponse, Status>>;
 
     async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        require_whole_process(&request)?;
-        let states = WatchStream::new(self.process.ready()).map(|ready| Ok(health(ready)));
-        Ok(Response::new(states.take_until(self.process.stopping().cancelled_owned()).boxed()))
+        let service = request.into_inner().service;
+        Self::of(&self.process, &service)?;
+        let process = self.process.clone();
+        let changes = futures::stream::select(WatchStream::new(process.ready()).map(drop), process.conditions());
+        let stopping = process.stopping();
+        let mut told = None;
+        let states = changes.filter_map(move |()| {
+            let state = Self::of(&process, &service);
+            let news = told.replace(state.clone().ok()) != Some(state.clone().ok());
+            std::future::ready(news.then_some(state))
+        });
+        Ok(Response::new(states.take_until(stopping.cancelled_owned()).boxed()))
     }
 }

@@ -17,4 +17,4 @@ pub use config::address::Address;
 pub use config::{ConfigError, Sources, load, load_with};
 pub use listener::{Connection, Listener};
 pub use metrics::Metrics;
-pub use process::{Process, ProcessConfig, ProcessHandle, ReadyFlag};
+pub use process::{DegradedFlag, Process, ProcessConfig, ProcessHandle, ReadyFlag};

@@ -37,7 +37,10 @@ pub fn answer(process: &ProcessHandle, path: &str) -> Option<OperationsAnswer> {
 fn readiness(process: &ProcessHandle) -> OperationsAnswer {
     let missing = process.not_ready();
     if missing.is_empty() {
-        return plain(200, "ready\n".to_owned());
+        // A degraded process serves: whoever balances load is to go on sending it some.
+        let degraded = process.degraded();
+        let lines = degraded.iter().map(|(part, reason)| format!("degraded: {part}: {reason}\n"));
+        return plain(200, std::iter::once("ready\n".to_owned()).chain(lines).collect());
     }
     let mut body = "not ready:\n".to_owned();
     for part in missing {

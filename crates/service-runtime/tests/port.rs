@@ -87,6 +87,28 @@ async fn health_follows_readiness_and_its_watch_ends_with_the_process() {
 }
 
 #[tokio::test]
+async fn a_service_whose_part_is_degraded_does_not_serve_while_the_process_does() {
+    let process = process();
+    let degraded = process.degradable("eviction", "test.v1.Eviction");
+    let address = serve(&process, Routes::default(), &tcp()).await;
+    let mut health = HealthClient::new(grpc::channel(&address));
+    let named = HealthCheckRequest { service: "test.v1.Eviction".into() };
+    let mut watch = health.watch(named.clone()).await.unwrap().into_inner();
+    assert_eq!(watch.message().await.unwrap().map(status), Some(ServingStatus::Serving));
+    degraded.set("panicked");
+    assert_eq!(watch.message().await.unwrap().map(status), Some(ServingStatus::NotServing));
+    assert_eq!(status(health.check(named).await.unwrap().into_inner()), ServingStatus::NotServing);
+    let whole = health.check(HealthCheckRequest::default()).await.unwrap().into_inner();
+    assert_eq!(status(whole), ServingStatus::Serving);
+    assert!(get(&address, "/readyz").await.starts_with("HTTP/1.1 200"));
+    degraded.set("panicked again");
+    degraded.clear();
+    assert_eq!(watch.message().await.unwrap().map(status), Some(ServingStatus::Serving));
+    process.stop().await;
+    assert_eq!(watch.message().await.unwrap().map(status), None);
+}
+
+#[tokio::test]
 async fn an_unknown_grpc_method_is_unimplemented() {
     let process = process();
     let address = serve(&process, Routes::default(), &tcp()).await;

@@ -69,13 +69,18 @@ fn process_figures(facade: &Facade) -> Figures {
         }
         None => ("unknown".to_owned(), "unknown".to_owned()),
     };
-    vec![
+    let mut figures = vec![
         ("server-uptime", uptime(facade.clock.mono().saturating_since(facade.started))),
         ("environment", facade.environment.clone()),
         ("num-of-cpus", machine::processors().to_string()),
         ("total-avail-memory", total),
         ("current-memory-usage", used),
-    ]
+    ];
+    let degraded: Vec<_> = facade.process.degraded().iter().map(|(part, reason)| format!("{part}: {reason}")).collect();
+    if !degraded.is_empty() {
+        figures.push(("degraded", degraded.join("; ")));
+    }
+    figures
 }
 
 /// Hours and minutes, with days in front, spaced as Java does it.

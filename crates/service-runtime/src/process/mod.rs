@@ -1,6 +1,7 @@
 //! The life of a process: start, tasks, readiness, ordered stop, exit code. Every binary's `main` makes a `Process`;
 //! every service receives a `ProcessHandle`.
 
+mod degraded;
 mod supervise;
 mod tasks;
 #[cfg(test)]
@@ -22,6 +23,8 @@ use crate::config::address::Address;
 use crate::config::units;
 use crate::metrics::Metrics;
 use crate::telemetry::{self, LogFormat, LogLevel};
+use degraded::Degraded;
+pub use degraded::DegradedFlag;
 use tasks::Tasks;
 
 /// What a process that is stopping reports as not ready.
@@ -89,6 +92,7 @@ struct Shared {
     metrics: Metrics,
     tasks: Tasks,
     parts: Mutex<BTreeMap<&'static str, bool>>,
+    degraded: Degraded,
     draining: AtomicBool,
     /// Latest overall readiness; sent by whoever changes a part, received by the gRPC health service.
     ready: watch::Sender<bool>,
@@ -110,6 +114,7 @@ impl ProcessHandle {
 
     pub(crate) fn new(name: &'static str, clock: SharedClock, drain_delay: Duration, stop_timeout: Duration) -> Self {
         let metrics = Metrics::new(name, clock.unix());
+        let degraded = metrics.register(Degraded::new);
         Self {
             shared: Arc::new(Shared {
                 name,
@@ -117,6 +122,7 @@ impl ProcessHandle {
                 metrics,
                 tasks: Tasks::new(),
                 parts: Mutex::default(),
+                degraded,
                 draining: AtomicBool::new(false),
                 ready: watch::Sender::new(true),
                 drain_delay,

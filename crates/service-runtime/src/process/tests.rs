@@ -65,6 +65,28 @@ async fn ready_means_every_part_is_ready_and_nothing_stops() {
     assert!(!*process.ready().borrow());
 }
 
+#[tokio::test]
+async fn a_degraded_process_is_ready_and_says_what_has_failed() {
+    let process = process();
+    let (eviction, other) =
+        (process.degradable("eviction", "test.v1.Eviction"), process.degradable("agent", "test.v1.Agent"));
+    assert_eq!(readyz(&process), (200, "ready\n".to_owned()));
+    eviction.set("panicked");
+    other.set("ended");
+    assert_eq!(readyz(&process), (200, "ready\ndegraded: agent: ended\ndegraded: eviction: panicked\n".to_owned()));
+    other.clear();
+    assert_eq!(readyz(&process), (200, "ready\ndegraded: eviction: panicked\n".to_owned()));
+    let sound = |service| process.is_sound(service);
+    assert_eq!(
+        [sound("test.v1.Eviction"), sound("test.v1.Agent"), sound("test.v1.Unknown")],
+        [Some(false), Some(true), None]
+    );
+    let missing = process.readiness("cache");
+    assert_eq!(readyz(&process), (503, "not ready:\ncache\n".to_owned()));
+    missing.set(true);
+    assert!(*process.ready().borrow());
+}
+
 #[tokio::test(start_paused = true)]
 async fn stopping_is_ordered() {
     let process = process_with_drain(Duration::from_secs(3));
