@@ -7,12 +7,13 @@ use futures::future::Either;
 use http_facade::{Facade, Upstream};
 use registry_core::{Life, RegistryCore};
 use registry_model::{Clock as _, UnixMillis};
+use registry_proto::registry::registry_service_client::RegistryServiceClient;
 use service_runtime::{Address, Listener, ProcessHandle, SharedClock, Sources, config, grpc};
 use std::{collections::BTreeMap, net::Ipv4Addr, sync::Arc, time::Duration};
 use tempfile::TempDir;
 use testkit::{ManualClock, eventually, eventually_async};
 use tokio::net::TcpSocket;
-use tonic::service::Routes;
+use tonic::{service::Routes, transport::Channel};
 
 /// How the parts of a node reach each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,7 @@ pub struct Sandbox {
     wiring: Wiring,
     options: Options,
     http: Address,
+    grpc: Address,
     addresses: BTreeMap<Part, Address>,
     running: BTreeMap<Part, ProcessHandle>,
     _sockets: TempDir,
@@ -157,6 +159,7 @@ impl Sandbox {
             wiring,
             options,
             http: port_zero(),
+            grpc: port_zero(),
             addresses,
             running: BTreeMap::new(),
             _sockets: sockets,
@@ -178,6 +181,7 @@ impl Sandbox {
         let settings = heureka::Settings::load(&Sources::of(arguments, [])).expect("settings");
         let ports = heureka::Ports::bind(&settings).await.expect("ports");
         self.http = ports.http_address().clone();
+        self.grpc = ports.grpc_address().clone();
         let process = self.process("heureka");
         process.spawn("node", heureka::run(settings, ports, process.clone()));
         self.running.insert(Part::Facade, process);
@@ -212,6 +216,10 @@ impl Sandbox {
                 self.http = listener.local_address().clone();
                 let config = settings::<FacadeSettings>(self.options.facade).config;
                 let facade = Facade::new(&config, upstream, &process);
+                let users = Listener::bind(&self.grpc).await.expect("a listener");
+                self.grpc = users.local_address().clone();
+                let services = Routes::new(http_facade::server(&facade));
+                process.spawn("grpc", grpc::serve(services, users, process.clone()));
                 process.spawn("http", async move {
                     facade.serve(listener).await;
                     Ok(())
@@ -235,6 +243,22 @@ impl Sandbox {
     /// A client of the REST API.
     pub fn client(&self) -> Client {
         Client::new(self.http.clone())
+    }
+
+    /// A client of the gRPC API for users, with a connection of its own.
+    pub fn registry(&self) -> RegistryServiceClient<Channel> {
+        RegistryServiceClient::new(grpc::channel(&self.grpc))
+    }
+
+    /// What a part counts under this name; in one process all parts count together.
+    ///
+    /// # Panics
+    /// The part does not run, or counts no such thing.
+    pub fn counted(&self, part: Part, metric: &str) -> f64 {
+        let part = if self.wiring == Wiring::OneProcess { Part::Facade } else { part };
+        let text = self.running[&part].metrics().encode();
+        let value = text.lines().find_map(|line| line.strip_prefix(metric)?.strip_prefix(' '));
+        value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{part:?} counts no {metric}"))
     }
 
     /// How the parts are wired.

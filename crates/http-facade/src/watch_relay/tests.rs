@@ -171,7 +171,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(testkit::cases(300))]
 
     #[test]
     fn every_watcher_holds_what_the_registry_held_at_the_revision_it_was_told(events in events()) {
