@@ -7,6 +7,8 @@
     reason = "this is how a test fails; its stories are functions of their own"
 )]
 
+mod by_its_metrics;
+#[path = "../story/mod.rs"]
 mod story;
 
 use scenario_tests::{Applications, Client, Options, Part, Request, Sandbox, Wiring, in_every_wiring, in_wiring};
@@ -31,18 +33,6 @@ in_every_wiring! {
     srv_103_s3_a_status_that_a_heartbeat_brings_is_in_the_delta,
     srv_41_s11_an_application_without_instances_is_not_listed,
 }
-
-in_wiring!(
-    one_process_with_its_metrics,
-    OneProcess,
-    srv_81_b64_lease_times_are_renewed_when_a_payload_expires,
-    srv_92_s4_names_that_nobody_registered_are_not_kept,
-    srv_99_the_delta_keeps_what_is_old_until_it_expires,
-    b58_deltas_go_on_during_self_preservation,
-    b63_reads_make_nothing_anew,
-    an_idle_registry_reads_nothing_anew,
-    with_a_spread_the_pages_expire_one_after_the_other
-);
 
 in_wiring!(
     unix_sockets_one_by_one,
@@ -136,36 +126,6 @@ async fn srv_80_k_21_an_application_is_there_as_soon_as_it_registers_though_it_w
     node.pass(SECOND).await;
     let is_there = async || client.send(Request::get("/eureka/apps/BILLING").json()).await.status == 200;
     eventually_async("the application is there", is_there).await;
-    node.stop().await;
-}
-
-async fn srv_81_b64_lease_times_are_renewed_when_a_payload_expires(wiring: Wiring) {
-    let node = at_multiple(wiring, EUREKA).await;
-    let client = node.client();
-    register(&client, &lasting(json!({}))).await;
-    node.pass(SECOND).await;
-    let first = client.send(Request::get("/eureka/apps").json()).await;
-    node.pass(29 * SECOND).await;
-    for tick in 1..=6 {
-        renew(&client, "n1").await;
-        for _ in 0..20 {
-            let read = client.send(Request::get("/eureka/apps").json()).await;
-            assert_eq!(read, first, "at tick {}", 30 * tick);
-        }
-        let refreshed = metric(&client, "heureka_cache_pages_refreshed_total").await;
-        assert_eq!(refreshed, 1, "the load alone, at tick {}", 30 * tick);
-        if tick < 6 {
-            node.pass(30 * SECOND).await;
-        }
-    }
-    node.pass(SECOND).await;
-    let expired = async || metric(&client, "heureka_cache_pages_refreshed_total").await == 2;
-    eventually_async("the payload expires at 181 s", expired).await;
-    assert_eq!(client.send(Request::get("/eureka/apps").json()).await, first, "the read-only tier is behind");
-    node.pass(29 * SECOND).await;
-    let one = client.instance("/eureka/apps/BILLING/n1").await["leaseInfo"]["lastRenewalTimestamp"].to_string();
-    let renewed = async || renewals(&client.applications("/eureka/apps").await) == [one.clone()];
-    eventually_async("the lease times are new after tick 210", renewed).await;
     node.stop().await;
 }
 
@@ -330,22 +290,6 @@ async fn srv_90_each_delta_that_is_made_has_a_greater_number(wiring: Wiring) {
     node.stop().await;
 }
 
-async fn srv_92_s4_names_that_nobody_registered_are_not_kept(wiring: Wiring) {
-    let node = at_multiple(wiring, EUREKA).await;
-    let client = node.client();
-    register(&client, &lasting(json!({}))).await;
-    let sent = metric(&client, "heureka_cache_pages_sent_total").await;
-    for n in 0..1000 {
-        assert_eq!(client.status(Request::get(&format!("/eureka/apps/x{n}")).json()).await, 404);
-        assert_eq!(client.send(Request::get(&format!("/eureka/vips/x{n}")).json()).await.status, 200);
-    }
-    node.pass(60 * SECOND).await;
-    node.pass(200 * SECOND).await;
-    assert_eq!(metric(&client, "heureka_cache_pages_sent_total").await, sent);
-    assert_eq!(metric(&client, "heureka_cache_pages_refreshed_total").await, 0);
-    node.stop().await;
-}
-
 async fn srv_93_k_16_b56_what_is_acknowledged_is_read_and_every_hash_is_that_of_its_list(wiring: Wiring) {
     const STATUSES: [&str; 3] = ["UP", "DOWN", "STARTING"];
     let node = Sandbox::start(wiring).await;
@@ -414,73 +358,6 @@ async fn rest_106_107_109_lists_by_address_have_the_instances_that_list_it(wirin
     assert_eq!(client.applications("/eureka/vips/foo").await.keys(), ["BILLING/i1"]);
     register(&client, &lasting(json!({"instanceId": "i4", "vipAddress": "bar"}))).await;
     assert_eq!(client.applications("/eureka/vips/bar").await.keys(), ["BILLING/i4"]);
-    node.stop().await;
-}
-
-async fn srv_99_the_delta_keeps_what_is_old_until_it_expires(wiring: Wiring) {
-    let node = at_multiple(wiring, EUREKA).await;
-    let client = node.client();
-    node.pass(Duration::from_millis(500)).await;
-    register(&client, &lasting(json!({}))).await;
-    node.pass(Duration::from_millis(99_500)).await;
-    let delta = async || client.applications("/eureka/apps/delta").await;
-    assert_eq!(delta().await.actions(), ["n1 ADDED"]);
-    let mut now = 100;
-    for second in [211, 271] {
-        node.pass((second - now) * SECOND).await;
-        assert_eq!(delta().await.actions(), ["n1 ADDED"], "at {second} s");
-        now = second;
-    }
-    node.pass(9 * SECOND).await;
-    let expired = async || metric(&client, "heureka_cache_pages_refreshed_total").await == 2;
-    eventually_async("the delta expires", expired).await;
-    node.pass(21 * SECOND).await;
-    eventually_async("the delta is empty", async || delta().await.actions().is_empty()).await;
-    assert_eq!(delta().await.hash.as_deref(), Some("UP_1_"));
-    node.stop().await;
-}
-
-async fn b58_deltas_go_on_during_self_preservation(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
-    let client = node.client();
-    for n in 0..8 {
-        register(&client, &with(json!({"instanceId": format!("n{n}")}))).await;
-    }
-    // Nobody renews.
-    node.pass(80 * SECOND).await;
-    let before = listed(&client).await;
-    node.pass(200 * SECOND).await;
-    register(&client, &lasting(json!({"instanceId": "new"}))).await;
-    let delta = client.applications("/eureka/apps/delta").await;
-    assert!(delta.actions().contains(&"new ADDED".to_owned()), "{:?}", delta.actions());
-    let list = client.applications("/eureka/apps").await;
-    assert_eq!((before.len(), list.keys().len()), (8, 9), "all are protected");
-    assert_eq!(delta.hash, Some(list.counted_hash()));
-    node.stop().await;
-}
-
-async fn b63_reads_make_nothing_anew(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
-    let client = node.client();
-    register(&client, &lasting(json!({}))).await;
-    let targets = ["apps", "apps/delta", "apps/BILLING", "vips/billing", "svips/billing-s"];
-    let read = async || {
-        for target in targets {
-            client.send(Request::get(&format!("/eureka/{target}")).json().gzip()).await.applications();
-        }
-    };
-    read().await;
-    let counters = async || {
-        [
-            metric(&client, "heureka_cache_pages_sent_total").await,
-            metric(&client, "heureka_cache_pages_refreshed_total").await,
-        ]
-    };
-    let before = counters().await;
-    for _ in 0..100 {
-        read().await;
-    }
-    assert_eq!(counters().await, before);
     node.stop().await;
 }
 
@@ -563,44 +440,5 @@ async fn srv_41_s11_an_application_without_instances_is_not_listed(wiring: Wirin
     for target in ["/eureka/apps", "/eureka/vips/both"] {
         assert_eq!(client.send(Request::get(target).json()).await.json()["applications"]["application"], json!([]));
     }
-    node.stop().await;
-}
-
-async fn an_idle_registry_reads_nothing_anew(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
-    let client = node.client();
-    register(&client, &lasting(json!({}))).await;
-    node.pass(400 * SECOND).await;
-    assert_eq!(metric(&client, "heureka_cache_pages_refreshed_total").await, 0, "nobody reads");
-    listed(&client).await;
-    let sent = metric(&client, "heureka_cache_pages_sent_total").await;
-    // The load, and one reading for each 180 s, or up to 210 s with the spread.
-    for count in 2..=4 {
-        node.pass(211 * SECOND).await;
-        let refreshed = async || metric(&client, "heureka_cache_pages_refreshed_total").await == count;
-        eventually_async("the payload is read anew once", refreshed).await;
-    }
-    assert_eq!(metric(&client, "heureka_cache_pages_sent_total").await, sent, "nothing was renewed");
-    node.stop().await;
-}
-
-async fn with_a_spread_the_pages_expire_one_after_the_other(wiring: Wiring) {
-    let options = Options { registry: &[], cache: &["--response-cache-expiry-spread", "30s"], facade: &[] };
-    let node = Sandbox::start_with(wiring, options).await;
-    let client = node.client();
-    for n in 0..120 {
-        let changes = json!({"instanceId": format!("n{n:03}"), "metadata": {"filler": "x".repeat(1500)}});
-        register(&client, &lasting(changes)).await;
-    }
-    listed(&client).await;
-    let refreshed = async || metric(&client, "heureka_cache_pages_refreshed_total").await;
-    let loaded = refreshed().await;
-    assert!(loaded >= 3, "{loaded} pages");
-    node.pass(179 * SECOND).await;
-    assert_eq!(refreshed().await, loaded);
-    node.pass(SECOND).await;
-    eventually_async("the first page", async || refreshed().await == loaded + 1).await;
-    node.pass(30 * SECOND).await;
-    eventually_async("all pages", async || refreshed().await == 2 * loaded).await;
     node.stop().await;
 }
