@@ -136,3 +136,18 @@ async fn probes_of_both_java_servers_are_answered() {
     bench.process.stop().await;
     assert_eq!(healthcheck().await, (503, 0));
 }
+
+#[tokio::test]
+async fn the_status_of_a_degraded_node_names_the_part_and_the_node_stays_healthy() {
+    let bench = Bench::following(&[]).await;
+    assert!(!bench.get("status").await.text().contains("degraded"));
+    let part = bench.process.degradable("eviction rounds", "test.v1.Eviction");
+    part.set("panicked <twice>");
+    let json = bench.get("status").await;
+    assert!(json.text().contains(r#""degraded":"eviction rounds: panicked <twice>""#), "{}", json.text());
+    let xml = bench.send(Method::GET, "status", &[("accept", "application/xml")], "").await;
+    assert!(xml.text().contains("<degraded>eviction rounds: panicked &lt;twice&gt;</degraded>"), "{}", xml.text());
+    assert_eq!(bench.get("healthcheck").await.status.as_u16(), 200);
+    part.clear();
+    assert!(!bench.get("status").await.text().contains("degraded"));
+}
