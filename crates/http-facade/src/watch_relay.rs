@@ -48,7 +48,7 @@ use registry_proto::{
     registry::{ResumeToken, WatchRequest, WatchResponse, WatchStart, watch_response::Step},
 };
 use service_runtime::{Backoff, ProcessHandle, SharedClock};
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::{Request, Status};
 use watcher::{Next, Watcher};
@@ -126,19 +126,20 @@ impl WatchRelay {
     async fn run(self: Arc<Self>) {
         let mut running = Running { relay: Arc::clone(&self), closed: false };
         let stopping = self.process.stopping();
+        tokio::select! {
+            biased;
+            () = stopping.cancelled() => {}
+            // Beside the watches, not between them: a registry that is away must not keep alive what nobody needs.
+            () = self.deserted(&mut running) => {}
+            never = self.keep_watching() => match never {},
+        }
+    }
+
+    /// One watch after another.
+    async fn keep_watching(&self) -> Infallible {
         let mut backoff = Backoff::new(FIRST_DELAY, LONGEST_DELAY);
         loop {
-            let broken = tokio::select! {
-                biased;
-                () = stopping.cancelled() => return,
-                () = self.deserted() => {
-                    if running.close() {
-                        return;
-                    }
-                    continue;
-                }
-                broken = self.one_watch(&mut backoff) => broken,
-            };
+            let broken = self.one_watch(&mut backoff).await;
             let delay = backoff.next_delay();
             self.metrics.breaks.inc();
             tracing::warn!(error = %broken, ?delay, "the watch of registry-core for users broke, they stay connected");
@@ -149,9 +150,7 @@ impl WatchRelay {
                 }
             });
             self.changed.send_replace(());
-            if stopping.run_until_cancelled(self.clock.sleep(delay)).await.is_none() {
-                return;
-            }
+            self.clock.sleep(delay).await;
         }
     }
 
@@ -169,11 +168,12 @@ impl WatchRelay {
         self.metrics.opened.inc();
         let mut intake = Intake::new(asked, LOG);
         loop {
-            let taken = match next_step(&mut stream).await {
-                Ok(step) => intake.take(step, &self.held),
+            let step = match next_step(&mut stream).await {
+                Ok(step) => step,
                 Err(broken) => return broken,
             };
-            match taken {
+            let begins = matches!(step, Step::Start(_));
+            match intake.take(step, &self.held) {
                 // Parts that are at hand must not keep the thread from others.
                 Ok(Progress::Nothing) => {
                     tokio::task::yield_now().await;
@@ -183,20 +183,27 @@ impl WatchRelay {
                 Ok(Progress::Replaced(old)) => drop_apart(old),
                 Err(broken) => return broken,
             }
-            backoff.reset();
+            // A watch that has only begun is no success, or what does not fit would be asked for over and over.
+            if !begins {
+                backoff.reset();
+            }
             self.held.lock().away = None;
             self.changed.send_replace(());
         }
     }
 
-    /// Completes once there has been no watcher for a while.
-    async fn deserted(&self) {
+    /// Completes once there has been no watcher for a while, and what is held has been dropped.
+    async fn deserted(&self, running: &mut Running) {
         let mut watchers = self.watchers.subscribe();
         loop {
             // The sender is here, so neither of the two fails.
             let _ = watchers.wait_for(|watchers| *watchers == 0).await;
             tokio::select! {
-                () = self.clock.sleep(LINGER) => return,
+                () = self.clock.sleep(LINGER) => {
+                    if running.close() {
+                        return;
+                    }
+                }
                 _ = watchers.wait_for(|watchers| *watchers > 0) => {}
             }
         }
@@ -286,6 +293,7 @@ impl Watching {
     /// The next message. Safe to drop at any await: nothing has moved on by then.
     async fn next(&mut self) -> Option<Result<WatchResponse, Status>> {
         let relay = &self.attendance.0;
+        let mut patience = None;
         loop {
             if self.failed {
                 return None;
@@ -305,9 +313,10 @@ impl Watching {
                 }
                 // The relay holds the sender, so this does not fail.
                 Next::Wait => self.changed.changed().await.ok()?,
+                // Once for all changes meanwhile, which may never bring the relay there.
                 Next::CatchUp => tokio::select! {
+                    () = patience.get_or_insert_with(|| relay.clock.sleep(CATCH_UP)) => self.watcher.start_anew(),
                     changed = self.changed.changed() => changed.ok()?,
-                    () = relay.clock.sleep(CATCH_UP) => self.watcher.start_anew(),
                 },
             }
         }

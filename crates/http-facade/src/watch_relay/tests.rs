@@ -154,16 +154,22 @@ impl World {
         (place < self.followers.len()).then(|| self.followers.swap_remove(place).token())
     }
 
+    /// A watcher reads all that there is, which comes to an end.
+    fn read_all(&mut self, place: usize) {
+        let more = (0..10_000).all(|_| self.read(place));
+        assert!(!more, "watcher {place} is sent starts for ever");
+    }
+
     /// Everything that is under way arrives.
     fn settle(&mut self) {
         while self.take() {}
         for place in 0..self.followers.len() {
-            while self.read(place) {}
+            self.read_all(place);
             let follower = &mut self.followers[place];
             if matches!(follower.watcher.next(&self.held, UnixMillis(0)), Next::CatchUp) {
                 follower.watcher.start_anew();
                 follower.gives_up();
-                while self.read(place) {}
+                self.read_all(place);
             }
             self.followers[place].is_level(&self.lives);
         }

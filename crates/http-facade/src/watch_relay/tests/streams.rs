@@ -228,3 +228,86 @@ async fn watches_end_when_the_process_stops() {
     let text = bench.process.metrics().encode();
     assert!(text.contains("heureka_facade_watches_ended_total 1") && text.contains("registry_watch_breaks_total 0"));
 }
+
+#[tokio::test]
+async fn a_relay_without_watchers_ends_though_the_registry_is_away() {
+    let bench = Bench::new(&[]);
+    let line = bench.line();
+    let mut stream = bench.watches(None).await;
+    line.snapshot(1, 5);
+    told(&mut stream, 3).await;
+    drop((line, stream));
+    let relay = &bench.facade.watches;
+    eventually("it has noticed", || relay.held.lock().away.is_some()).await;
+    let mut passed = Duration::ZERO;
+    while passed <= super::super::LINGER {
+        let asked = bench.asked();
+        bench.clock.advance(super::super::LONGEST_DELAY);
+        passed += super::super::LONGEST_DELAY;
+        eventually("it has tried again", || bench.asked() > asked || !relay.held.lock().running).await;
+    }
+    let held = relay.held.lock();
+    assert!(!held.running && held.history.is_none());
+}
+
+#[tokio::test]
+async fn a_watcher_that_is_ahead_does_not_wait_for_ever_where_there_is_always_a_change() {
+    let bench = Bench::new(&[]);
+    let line = bench.line();
+    let mut nonsense = bench.watches(token(1, 999)).await;
+    let mut other = bench.watches(None).await;
+    line.snapshot(1, 5);
+    told(&mut other, 3).await;
+    for revision in 5..15 {
+        if let Some(step) = nonsense.next().now_or_never() {
+            assert!(matches!(step, Some(Ok(WatchResponse { step: Some(Step::Start(_)) }))));
+            return;
+        }
+        line.change(revision);
+        told(&mut other, 1).await;
+        bench.clock.advance(super::super::CATCH_UP / 5);
+    }
+    panic!("it still waits");
+}
+
+#[tokio::test]
+async fn what_never_fits_is_asked_for_ever_more_rarely() {
+    let bench = Bench::new(&[]);
+    let line = bench.line();
+    let mut stream = bench.watches(None).await;
+    line.snapshot(1, 5);
+    told(&mut stream, 3).await;
+    line.change(6);
+    let breaks = || bench.facade.watches.metrics.breaks.get();
+    for round in 1..10 {
+        eventually("it has broken", || breaks() == round).await;
+        let line = bench.line();
+        line.starts(1, 5, false);
+        line.change(6);
+        bench.clock.advance(super::super::LONGEST_DELAY);
+    }
+    eventually("it has broken", || breaks() == 10).await;
+    let asked = bench.asked();
+    bench.clock.advance(Duration::from_secs(2));
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(bench.asked(), asked);
+}
+
+#[tokio::test]
+async fn who_asks_for_no_recent_changes_is_sent_none_though_the_registrys_clock_is_ahead() {
+    let bench = Bench::new(&[]);
+    let line = bench.line();
+    let mut first = bench.watches(None).await;
+    line.snapshot(1, 5);
+    told(&mut first, 3).await;
+    let ahead = UnixMillis(i64::MAX - 1);
+    let changes = vec![Change { revision: Revision(6), at: ahead, record: record("A", "n") }.into()];
+    line.says(Step::Changes(ChangeBatch { previous_revision: 5, revision: 6, changes }));
+    told(&mut first, 1).await;
+    drop(first);
+    let mut stream = bench.watches(None).await;
+    // Not the snapshot at 5, which nobody reads any more.
+    assert_eq!(told(&mut stream, 3).await, ["start 1/6 true", "records 2", "end"]);
+}
