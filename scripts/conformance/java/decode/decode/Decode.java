@@ -29,21 +29,21 @@ public class Decode {
     private static final HttpClient HTTP = HttpClient.newHttpClient();
     private static final String URL = System.getenv("EUREKA_URL");
 
-    /** All that read the whole of an instance. (Those called mini read what compact lists have, and leave out the rest.). */
+    /** Every decoder there is, and the views it is for.. */
     private enum Decoder {
-        JACKSON_JSON(CodecWrappers.JacksonJson.class, "json", ALL),
-        JACKSON_JSON_MINI(CodecWrappers.JacksonJsonMini.class, "json", COMPACT),
-        JACKSON_JSON_LEGACY(CodecWrappers.LegacyJacksonJson.class, "json", ALL),
-        XSTREAM_JSON(CodecWrappers.XStreamJson.class, "json", ALL),
-        JACKSON_XML(CodecWrappers.JacksonXml.class, "xml", ALL),
-        JACKSON_XML_MINI(CodecWrappers.JacksonXmlMini.class, "xml", COMPACT),
-        XSTREAM_XML(CodecWrappers.XStreamXml.class, "xml", ALL);
+        JACKSON_JSON(CodecWrappers.JacksonJson.class, "json", "full", "compact", "delta", "application"),
+        JACKSON_JSON_MINI(CodecWrappers.JacksonJsonMini.class, "json", "compact"),
+        JACKSON_JSON_LEGACY(CodecWrappers.LegacyJacksonJson.class, "json", "full", "compact", "delta", "application"),
+        XSTREAM_JSON(CodecWrappers.XStreamJson.class, "json", "full", "compact", "delta", "application"),
+        JACKSON_XML(CodecWrappers.JacksonXml.class, "xml", "full", "compact", "delta", "application"),
+        JACKSON_XML_MINI(CodecWrappers.JacksonXmlMini.class, "xml", "compact"),
+        XSTREAM_XML(CodecWrappers.XStreamXml.class, "xml", "full", "compact", "delta", "application");
 
         private final Class<? extends CodecWrapper> kind;
         private final String format;
-        private final List<String> views;
+        private final String[] views;
 
-        Decoder(Class<? extends CodecWrapper> kind, String format, List<String> views) {
+        Decoder(Class<? extends CodecWrapper> kind, String format, String... views) {
             this.kind = kind;
             this.format = format;
             this.views = views;
