@@ -32,6 +32,7 @@ in_every_wiring! {
     srv_141_142_rest_102_103_b61_with_a_waiting_time_lists_are_refused_until_it_has_passed,
     b61_without_a_waiting_time_an_empty_node_answers_at_once,
     k_23_a_node_alone_is_open,
+    a_facade_that_reads_on_request_learns_of_the_gate_and_of_deltas_for_regions,
 }
 
 in_wiring!(restarts_over_unix_sockets, UnixSockets, no_part_that_starts_over_closes_a_gate_that_was_open);
@@ -120,6 +121,46 @@ async fn no_part_that_starts_over_closes_a_gate_that_was_open(wiring: Wiring) {
         };
         node.while_time_passes(eventually_async("lists are served", served)).await;
     }
+    node.stop().await;
+}
+
+async fn a_facade_that_reads_on_request_learns_of_the_gate_and_of_deltas_for_regions(wiring: Wiring) {
+    let options = Options {
+        registry: WAIT.registry,
+        cache: &["--first-delta-version", "one"],
+        facade: &["--cache-push", "false"],
+    };
+    let mut node = Sandbox::start_with(wiring, options).await;
+    let client = node.client();
+    refuses(&client).await;
+    register(&client, &fixture()).await;
+    node.pass(Duration::from_secs(300) + MILLISECOND).await;
+    opens(&client).await;
+    let delta = "/eureka/apps/delta";
+    let number = async |client: &Client, path: &str| {
+        let answer = client.send(Request::get(path).json()).await;
+        (answer.status == 200).then(|| answer.applications().version.unwrap())
+    };
+    let regional = "/eureka/apps/delta?regions=a";
+    let first = Some("1".to_owned());
+    assert_eq!((number(&client, delta).await, number(&client, regional).await), (first.clone(), first.clone()));
+    if wiring == Wiring::OneProcess {
+        return node.stop().await;
+    }
+    // The facade subscribes anew, to a cache that counts anew; what it sends comes with both numbers.
+    node.stop_part(Part::Cache).await;
+    node.start_part(Part::Cache).await;
+    register(&client, &with(json!({"instanceId": "n2"}))).await;
+    let follows = async || {
+        let plain = client.send(Request::get(delta).json()).await;
+        let named = client.send(Request::get(regional).json()).await;
+        assert_eq!((plain.status, named.status), (200, 200));
+        let is_new = |answer: &scenario_tests::Response| String::from_utf8_lossy(&answer.body).contains("\"n2\"");
+        is_new(&plain) && is_new(&named)
+    };
+    node.while_time_passes(eventually_async("the change is read", follows)).await;
+    let alike = async || number(&client, delta).await == number(&client, regional).await;
+    eventually_async("both have been sent as often", alike).await;
     node.stop().await;
 }
 
