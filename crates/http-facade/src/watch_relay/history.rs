@@ -59,8 +59,10 @@ pub(super) struct History {
 pub(super) struct Beginning {
     pub(super) node: NodeId,
     pub(super) position: Position,
-    pub(super) warm: bool,
-    pub(super) open: bool,
+    /// From which revision on it has been warm; absent where it is not yet.
+    pub(super) warm_since: Option<Revision>,
+    /// The same of the access gate.
+    pub(super) open_since: Option<Revision>,
 }
 
 impl History {
@@ -72,7 +74,7 @@ impl History {
         complete_since: UnixMillis,
         capacity: Limit,
     ) -> Self {
-        let Beginning { node, position, warm, open } = beginning;
+        let Beginning { node, position, warm_since, open_since } = beginning;
         let leads_up = recent.last().is_some_and(|last| last.revision() == position.revision)
             && recent.is_sorted_by(|left, right| left.revision() < right.revision());
         let before = recent.first().and_then(|first| first.message.revision.checked_sub(1)).filter(|_| leads_up);
@@ -82,15 +84,7 @@ impl History {
                 log.append(change.message, change.instance.approximate_size());
             }
         }
-        Self {
-            node,
-            position,
-            records,
-            log,
-            warm_since: warm.then_some(position.revision),
-            open_since: open.then_some(position.revision),
-            snapshots: Vec::new(),
-        }
+        Self { node, position, records, log, warm_since, open_since, snapshots: Vec::new() }
     }
 
     pub(super) fn node(&self) -> NodeId {
@@ -135,6 +129,14 @@ impl History {
 
     pub(super) fn open_gate(&mut self) {
         self.open_since.get_or_insert(self.position.revision);
+    }
+
+    pub(super) fn warm_since(&self) -> Option<Revision> {
+        self.warm_since
+    }
+
+    pub(super) fn open_since(&self) -> Option<Revision> {
+        self.open_since
     }
 
     pub(super) fn is_warm_at(&self, revision: Revision) -> bool {
@@ -205,7 +207,7 @@ mod tests {
 
     fn history(count: usize) -> History {
         let position = Position { epoch: Epoch(1), revision: Revision(0) };
-        let beginning = Beginning { node: NodeId(1), position, warm: false, open: false };
+        let beginning = Beginning { node: NodeId(1), position, warm_since: None, open_since: None };
         let capacity = Limit { count, bytes: usize::MAX };
         History::new(beginning, Records::new(), Vec::new(), UnixMillis(0), capacity)
     }
@@ -257,7 +259,7 @@ mod tests {
         let table: [(&[u64], u64); 5] = [(&[], 9), (&[7, 8, 9], 6), (&[7, 8], 9), (&[8, 7, 9], 9), (&[9], 8)];
         for (recent, floor) in table {
             let position = Position { epoch: Epoch(1), revision: Revision(9) };
-            let beginning = Beginning { node: NodeId(1), position, warm: false, open: false };
+            let beginning = Beginning { node: NodeId(1), position, warm_since: None, open_since: None };
             let recent_changes = recent.iter().copied().map(shared).collect();
             let capacity = Limit { count: 100, bytes: usize::MAX };
             let history = History::new(beginning, Records::new(), recent_changes, UnixMillis(0), capacity);

@@ -84,7 +84,7 @@ impl Intake {
                 let Arriving { beginning, records, recent } = *arriving;
                 let since = UnixMillis(end.recent_since_ms);
                 let history = Box::new(History::new(beginning, records, recent, since, self.capacity));
-                tracing::info!(position = %history.position(), warm = beginning.warm, "snapshot of the registry for watchers");
+                tracing::info!(position = %history.position(), warm = beginning.warm_since.is_some(), "snapshot of the registry for watchers");
                 Ok(Progress::Replaced(held.lock().history.replace(history)))
             }
             Step::Changes(batch) => {
@@ -115,7 +115,11 @@ impl Intake {
         let position: Position = start.position.into_model()?;
         let (warm, open) = (start.warm, !start.gate_closed);
         if start.snapshot_follows {
-            let beginning = Beginning { node, position, warm, open };
+            // The recent changes may reach further back than that.
+            let since = |said: Option<u64>| said.map_or(position.revision, Revision);
+            let warm_since = warm.then(|| since(start.warm_since));
+            let open_since = open.then(|| since(start.open_since));
+            let beginning = Beginning { node, position, warm_since, open_since };
             let (records, recent) = (Records::new(), Vec::new());
             self.stage = Stage::Arriving(Box::new(Arriving { beginning, records, recent }));
             return Ok(Progress::Nothing);

@@ -163,6 +163,8 @@ impl Watcher {
             snapshot_follows,
             warm: self.told_warm,
             gate_closed: !self.told_open,
+            warm_since: history.warm_since().filter(|_| self.told_warm).map(|since| since.0),
+            open_since: history.open_since().filter(|_| self.told_open).map(|since| since.0),
         }
     }
 

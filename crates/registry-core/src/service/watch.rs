@@ -163,12 +163,16 @@ impl Watch {
     }
 
     fn start(&self, revision: Revision, snapshot: SnapshotFollows) -> WatchStart {
+        let level = self.registry.hub().level();
+        let by_then = |since: Option<Revision>| since.filter(|since| *since <= revision).map(|since| since.0);
         WatchStart {
             node: self.registry.life().node.0,
             position: Some(types::Position::from(self.registry.position(revision))),
             snapshot_follows: matches!(snapshot, SnapshotFollows::Yes),
             warm: self.told_warm,
             gate_closed: !self.told_open,
+            warm_since: by_then(level.warm_since).filter(|_| self.told_warm),
+            open_since: by_then(level.open_since).filter(|_| self.told_open),
         }
     }
 

@@ -68,6 +68,10 @@ impl Follower {
                 (self.told_warm, self.told_open) = (start.warm, !start.gate_closed);
                 self.started = true;
                 self.is_true(lives);
+                let life = lives.life(position.epoch);
+                for (said, truly) in [(start.warm_since, life.warm_since), (start.open_since, life.open_since)] {
+                    assert!(said.is_none_or(|said| truly.unwrap() <= said && said <= position.revision));
+                }
             }
             Step::Snapshot(part) => {
                 assert!(self.in_snapshot && part.records.len() + part.recent.len() <= 2);

@@ -162,6 +162,8 @@ impl Line {
                     snapshot_follows,
                     warm: self.told_warm,
                     gate_closed: !self.told_open,
+                    warm_since: life.warm_since.filter(|_| self.told_warm),
+                    open_since: life.open_since.filter(|_| self.told_open),
                 }))
             }
             Stage::Sending(revision, sent) => {

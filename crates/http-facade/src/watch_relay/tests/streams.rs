@@ -33,7 +33,10 @@ impl Line {
 
     fn starts(&self, epoch: u64, revision: u64, snapshot_follows: bool) {
         let position = Some(fakes::at(epoch, revision).into());
-        self.says(Step::Start(WatchStart { node: 7, position, snapshot_follows, warm: true, gate_closed: false }));
+        let (warm_since, open_since) = (Some(2), Some(3));
+        let gate_closed = false;
+        let start = WatchStart { node: 7, position, snapshot_follows, warm: true, gate_closed, warm_since, open_since };
+        self.says(Step::Start(start));
     }
 
     fn change(&self, previous: u64) {
@@ -310,4 +313,21 @@ async fn who_asks_for_no_recent_changes_is_sent_none_though_the_registrys_clock_
     let mut stream = bench.watches(None).await;
     // Not the snapshot at 5, which nobody reads any more.
     assert_eq!(told(&mut stream, 3).await, ["start 1/6 true", "records 2", "end"]);
+}
+
+#[tokio::test]
+async fn who_goes_on_from_before_the_relays_snapshot_is_not_told_that_a_gate_is_closed_that_was_open() {
+    for (revision, told) in [(1, (false, true)), (2, (true, true)), (3, (true, false)), (4, (true, false))] {
+        let bench = Bench::new(&[]);
+        let line = bench.line();
+        let mut stream = bench.watches(token(1, revision)).await;
+        line.starts(1, 5, true);
+        let change = |revision| Change { revision: Revision(revision), at: UnixMillis(1), record: record("A", "n") };
+        let recent = (2..=5).map(|revision| change(revision).into()).collect();
+        line.says(Step::Snapshot(SnapshotPart { records: vec![record("A", "n").into()], recent }));
+        line.says(Step::SnapshotEnd(SnapshotEnd::default()));
+        let Step::Start(start) = stream.next().await.unwrap().unwrap().step.unwrap() else { panic!("no start") };
+        assert!(!start.snapshot_follows);
+        assert_eq!((start.warm, start.gate_closed), told, "at {revision}");
+    }
 }

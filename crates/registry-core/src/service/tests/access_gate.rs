@@ -110,6 +110,12 @@ async fn k_23_b60_by_default_lists_are_served_once_the_sync_has_ended_and_after_
     let told = [next().await, next().await];
     assert!(matches!(told, [Step::Warm(_), Step::GateOpened(_)]), "{told:?}");
     assert!(core.registry.metrics().gate_open.get() == 1);
+
+    // Whoever hands the watch on has to know from which revision on that was so.
+    let mut later = core.watch(Request::new(WatchRequest::default())).await.unwrap().into_inner();
+    let Step::Start(start) = later.next().await.unwrap().unwrap().step.unwrap() else { panic!("no start") };
+    let at = start.position.unwrap().revision;
+    assert_eq!((at, start.warm_since, start.open_since), (2, Some(1), Some(1)));
 }
 
 #[tokio::test]
