@@ -3,6 +3,7 @@
 Every WARN and ERROR counts, and every other line of the registry's client that tells of trouble: it logs much of that as INFO.
 """
 
+import contextlib
 import datetime
 import re
 import shutil
@@ -24,8 +25,8 @@ ALWAYS = (
     # Jersey misses a library that nothing here needs.
     (r"^org\.glassfish\.jersey\.message\.internal\.MessagingBinders$", r"jakarta\.activation\.DataSource"),
 )
-# Until it is registered, since its heart may beat earlier; and where an override was removed, since Eureka has no status
-# for the instance then, and makes its client register again.
+# Its heart may beat before it has registered; where an override was removed, Eureka has no status for the instance and makes
+# its client register again; and so it does with a heartbeat that tells of a change before the registration that brings it.
 NOT_REGISTERED = ((r"\.DiscoveryClient$", r"Heartbeat status: 404$"),)
 # While the server is away, and until everybody has read the new one:
 OUTAGE = (
@@ -34,18 +35,32 @@ OUTAGE = (
     (r"\.DiscoveryClient$", r"was unable to (send heartbeat|refresh its cache)!" + _UNREACHABLE),
     (r"\.DiscoveryClient$", r"registration failed" + _UNREACHABLE),
     (r"\.InstanceInfoReplicator$", r"^There was a problem with the instance info replicator" + _UNREACHABLE),
+    (r"^reactor\.netty\.http\.client\.HttpClientConnect$", r"The connection observed an error" + _UNREACHABLE),
     *NOT_REGISTERED,
     (r"\.DiscoveryClient$", r"^The Reconcile hashcodes do not match"),
 )
 
-# When all had found each other, an override was removed, its owner was UP again, the server went away, all was well again.
-_marks = {}
-_NEVER = "9"
+# When which of them was expected: patterns, from, until.
+_spans = []
+# How much later a client may notice.
+_SLACK = datetime.timedelta(seconds=1)
 
 
-def mark(what: str, later: float = 0.0):
-    moment = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=later)
-    _marks[what] = moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+def _stamp(moment: datetime.datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+
+
+@contextlib.contextmanager
+def expecting(patterns: tuple):
+    """While it lasts the patterns are nothing unexpected."""
+    begin = _stamp(datetime.datetime.now(datetime.timezone.utc))
+    # Open until it ends.
+    _spans.append((patterns, begin, "9"))
+    try:
+        yield
+    finally:
+        _spans.remove((patterns, begin, "9"))
+        _spans.append((patterns, begin, _stamp(datetime.datetime.now(datetime.timezone.utc) + _SLACK)))
 
 
 class Log:
@@ -72,8 +87,9 @@ class Log:
         return lines[-1][:500] if lines else "no error in its log"
 
     def has_noticed_the_outage(self) -> bool:
-        """Whether a heartbeat and a read have failed since."""
-        since = [message for time, _, _, message in self._events() if time > _marks["away"]]
+        """Whether a heartbeat and a read have failed since it began."""
+        away = next(begin for patterns, begin, _ in _spans if patterns is OUTAGE)
+        since = [message for time, _, _, message in self._events() if time >= away]
         return all(any(f"was unable to {what}" in message for message in since) for what in ("send heartbeat", "refresh its cache"))
 
     def unexpected(self) -> list:
@@ -90,9 +106,5 @@ def _is_trouble(event) -> bool:
 
 def _is_expected(event) -> bool:
     time, _, logger, message = event
-    allowed = ALWAYS
-    if time < _marks.get("started", _NEVER) or _marks.get("override removed", _NEVER) <= time <= _marks.get("up again", _NEVER):
-        allowed += NOT_REGISTERED
-    if _marks.get("away", _NEVER) <= time <= _marks.get("well again", _NEVER):
-        allowed += OUTAGE
+    allowed = ALWAYS + sum((patterns for patterns, begin, end in _spans if begin <= time <= end), ())
     return any(re.search(where, logger) and re.search(what, message) for where, what in allowed)

@@ -2,7 +2,7 @@
 
     story.py TRAIN TRANSPORT
 
-TRAIN is a folder here, TRANSPORT a key of TRANSPORTS; `run` has built the class paths. What the applications log is part
+TRAIN is a folder here, TRANSPORT one of member.py's; `run` has built the class paths. What the applications log is part
 of the story: see logs.py.
 """
 
@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 
 import logs
-from member import BUILT, Member, TRANSPORTS, call, wait_for
+from member import BUILT, Member, call, wait_for
 
 DIRECT = os.environ["DIRECT_URL"]
 APP, CONSUMER = "story-provider", "story-consumer"
@@ -57,24 +57,24 @@ def story(one: Member, two: Member, consumer: Member):
     def callees() -> set:
         return set(consumer.ask("calls", "GET", to=APP, times=6))
 
-    for member in members:
-        member.start()
-    for member in members:
-        member.wait_until_started()
-    assert one.ask("transport") == one.transport.factory, one.ask("transport")
-    for member in members:
-        wait_for(f"{member.name} is UP in the registry", lambda: is_up(member))
-    instance = stored(one)
-    assert instance["port"] == {"$": one.port, "@enabled": "true"} and instance["vipAddress"] == APP, instance
-    assert instance["leaseInfo"]["renewalIntervalInSecs"] == 1 and instance["metadata"]["who"] == "one", instance
-    yield "registers (also with enforced registration at start) and becomes UP"
+    with logs.expecting(logs.NOT_REGISTERED):
+        for member in members:
+            member.start()
+        for member in members:
+            member.wait_until_started()
+        assert one.ask("transport") == one.transport.factory, one.ask("transport")
+        for member in members:
+            wait_for(f"{member.name} is UP in the registry", lambda: is_up(member))
+        instance = stored(one)
+        assert instance["port"] == {"$": one.port, "@enabled": "true"} and instance["vipAddress"] == APP, instance
+        assert instance["leaseInfo"]["renewalIntervalInSecs"] == 1 and instance["metadata"]["who"] == "one", instance
+        yield "registers (also with enforced registration at start) and becomes UP"
 
-    wait_for("the consumer finds both", lambda: found().keys() == both)
-    assert found()[one.name]["uri"] == f"http://127.0.0.1:{one.port}", found()
-    for member in (one, two):
-        wait_for(f"{member.name} finds both", lambda: member.ask("found", of=APP).keys() == both)
-        wait_for(f"{member.name} finds the consumer", lambda: len(member.ask("found", of=CONSUMER)) == 1)
-    logs.mark("started")
+        wait_for("the consumer finds both", lambda: found().keys() == both)
+        assert found()[one.name]["uri"] == f"http://127.0.0.1:{one.port}", found()
+        for member in (one, two):
+            wait_for(f"{member.name} finds both", lambda: member.ask("found", of=APP).keys() == both)
+            wait_for(f"{member.name} finds the consumer", lambda: len(member.ask("found", of=CONSUMER)) == 1)
     yield "all find each other through DiscoveryClient"
 
     assert callees() == both, callees()
@@ -96,50 +96,50 @@ def story(one: Member, two: Member, consumer: Member):
 
     set_status(one, "OUT_OF_SERVICE")
     wait_for("the consumer finds the other one only", lambda: found().keys() == {two.name})
-    logs.mark("override removed")
-    set_status(one, "CANCEL_OVERRIDE")
-    wait_for("it is UP", lambda: is_up(one))
-    logs.mark("up again", later=0.5)
+    with logs.expecting(logs.NOT_REGISTERED):
+        set_status(one, "CANCEL_OVERRIDE")
+        wait_for("it is UP", lambda: is_up(one))
     wait_for("the consumer finds both", lambda: found().keys() == both)
     assert callees() == both, callees()
     yield "is back with CANCEL_OVERRIDE, and called"
 
     full, delta = reads("all"), reads("all_delta")
-    one.ask("metadata", "POST", key="flavour", value="süß <&> 日本")
-    wait_for("the consumer sees it", lambda: found()[one.name]["metadata"].get("flavour") == "süß <&> 日本")
+    with logs.expecting(logs.NOT_REGISTERED):
+        one.ask("metadata", "POST", key="flavour", value="süß <&> 日本")
+        wait_for("the consumer sees it", lambda: found()[one.name]["metadata"].get("flavour") == "süß <&> 日本")
     assert found()[one.name]["metadata"]["who"] == "one", found()
     assert reads("all_delta") > delta and reads("all") == full, (full, reads("all"), delta, reads("all_delta"))
     yield "changed metadata arrive by delta, without another full read"
 
-    logs.mark("away")
-    control("/kill")
-    for member in members:
-        wait_for(f"{member.name} has noticed", member.log.has_noticed_the_outage)
-    assert found().keys() == both and callees() == both, found()
-    yield "server killed: both are still found, and called"
+    with logs.expecting(logs.OUTAGE):
+        control("/kill")
+        for member in members:
+            wait_for(f"{member.name} has noticed", member.log.has_noticed_the_outage)
+        assert found().keys() == both and callees() == both, found()
+        yield "server killed: both are still found, and called"
 
-    control("/start")
-    for member in members:
-        wait_for(f"{member.name} is back", lambda: is_up(member), 30)
-    assert stored(one)["metadata"]["flavour"] == "süß <&> 日本", stored(one)
-    one.ask("metadata", "POST", key="again", value="yes")
-    for member in members:
-        wait_for(f"{member.name} finds both", lambda: member.ask("found", of=APP).keys() == both)
-        wait_for(f"{member.name} sees the change", lambda: member.ask("found", of=APP)[one.name]["metadata"].get("again") == "yes")
-        wait_for(f"{member.name} finds the consumer", lambda: len(member.ask("found", of=CONSUMER)) == 1)
-    assert callees() == both, callees()
-    # Whoever notices only now that its copy is another one has a second to say so.
-    logs.mark("well again", later=1.0)
+        control("/start")
+        for member in members:
+            wait_for(f"{member.name} is back", lambda: is_up(member), 30)
+        assert stored(one)["metadata"]["flavour"] == "süß <&> 日本", stored(one)
+        one.ask("metadata", "POST", key="again", value="yes")
+        for member in members:
+            wait_for(f"{member.name} finds both", lambda: member.ask("found", of=APP).keys() == both)
+            wait_for(f"{member.name} sees the change", lambda: member.ask("found", of=APP)[one.name]["metadata"].get("again") == "yes")
+            wait_for(f"{member.name} finds the consumer", lambda: len(member.ask("found", of=CONSUMER)) == 1)
+        assert callees() == both, callees()
     yield "server started empty: all are back by themselves, and found again"
 
-    two.stop()
+    with logs.expecting(logs.NOT_REGISTERED):
+        two.stop()
     assert stored(two) is None, stored(two)
     wait_for("the consumer does not find it", lambda: found().keys() == {one.name})
     assert callees() == {one.name}, callees()
     yield "shuts down gracefully and is gone"
 
-    one.stop()
-    consumer.stop()
+    with logs.expecting(logs.NOT_REGISTERED):
+        one.stop()
+        consumer.stop()
     assert call("GET", f"{DIRECT}/apps/{APP.upper()}")[0] == 404
     assert call("GET", f"{DIRECT}/apps/")[1]["applications"]["application"] == []
     yield "all shut down: the registry is empty"
