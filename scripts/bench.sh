@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.."
 RUNS=${1:-5}
 BIN=${BIN:-target/release}
 WORK=$(mktemp -d)
-HTTP=127.0.0.1:18761
-BARE=127.0.0.1:18762
+HTTP=${HTTP:-127.0.0.1:18761}
+BARE=${BARE:-127.0.0.1:18762}
 trap 'jobs -p | xargs -r kill 2>/dev/null; wait; rm -rf "$WORK"' EXIT
 
 # Starts a program in the background and waits until it is ready; its process id is in PID.
@@ -139,7 +139,7 @@ delta() {
   echo "## Delta under churn: 100 changes a second among 100,000 instances, then 100 reads a second beside it"
   start_node
   fleet register --target "$HTTP" --instances 100000 --apps 1000 >/dev/null
-  fleet churn --target "$HTTP" --instances 100000 --apps 1000 --rate 100 --duration 240s >/dev/null
+  fleet churn --target "$HTTP" --instances 100000 --apps 1000 --rate 100 --duration 200s >/dev/null
   fleet churn --target "$HTTP" --instances 100000 --apps 1000 --rate 100 --duration 30s --pid "$PID" >"$WORK/out"
   echo "changes alone: $(share) % of a core"
   curl -s -H 'Accept: application/json' -H 'Accept-Encoding: gzip' -o "$WORK/delta.gz" "http://$HTTP/eureka/apps/delta"
