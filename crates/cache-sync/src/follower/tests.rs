@@ -35,6 +35,8 @@ fn change(revision: u64, app: u8, id: u16, action: ActionType) -> Change {
 #[derive(Default)]
 struct Reader {
     held: HashMap<cache::PayloadKey, (Position, Payload)>,
+    /// What it has subscribed to and waits for.
+    awaited: HashSet<cache::PayloadKey>,
     parts: Vec<PayloadUpdate>,
     seen: u64,
     watermark: Option<Position>,
@@ -73,10 +75,13 @@ impl Reader {
                     }
                 };
                 let payload = base.splice(head, &splices, tail).unwrap();
+                self.awaited.remove(&key);
                 self.held.insert(key, (position, payload));
             }
             Step::Gone(gone) => {
-                self.held.remove(&gone.key.unwrap()).unwrap();
+                let key = gone.key.unwrap();
+                let (held, awaited) = (self.held.remove(&key).is_some(), self.awaited.remove(&key));
+                assert!(held || awaited);
             }
             Step::Watermark(mark) => self.watermark = mark.position.map(Into::into),
         }
@@ -184,8 +189,13 @@ proptest! {
                 Act::Subscribe(at) => {
                     let held = reader.held.get(&(&keys[at]).into()).map(|(position, _)| *position);
                     let outcome = follower.subscribe(keys[at].clone(), held, reader.seen, &view, &metrics);
-                    let known = view.pages(&keys[at].scope).is_some() || held.is_some();
+                    // Whoever still waits for what has gone meanwhile is told so by the stream.
+                    let awaited = reader.awaited.contains(&(&keys[at]).into());
+                    let known = view.pages(&keys[at].scope).is_some() || held.is_some() || awaited;
                     prop_assert_eq!(outcome == SubscribeOutcome::Subscribed, known);
+                    if known {
+                        reader.awaited.insert((&keys[at]).into());
+                    }
                 }
                 Act::Level => {
                     follower.carry_out(follower.plan(&view), &metrics).into_iter().for_each(|message| reader.apply(message));
