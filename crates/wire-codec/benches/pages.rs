@@ -9,10 +9,7 @@ use registry_model::{
     Port, Record, UnixMillis,
 };
 use std::{hint::black_box, sync::Arc};
-use wire_codec::{
-    Extent, Form, MediaType, Nesting, Page, PageSplice, Payload, Place, Run, decode_registration, encode_instance,
-    encode_page,
-};
+use wire_codec::{Extent, Form, Nesting, Page, PageSplice, Payload, Place, Run, encode_page};
 
 /// An instance as a Spring client registers it.
 fn record(app: &AppName, number: u32) -> Record {
@@ -80,11 +77,6 @@ fn pages(criterion: &mut Criterion) {
     group.throughput(Throughput::Bytes(json.len() as u64));
     group.bench_function("inflate_Json", |bench| bench.iter(|| black_box(&page).inflate()));
     group.finish();
-
-    let body = encode_instance(Form::Json, &record(&app, 7));
-    criterion.bench_function("decode_registration", |bench| {
-        bench.iter(|| decode_registration(MediaType::Json, black_box(&body)));
-    });
 
     let edge = Page::deflate(b"about as much as a head or a tail holds");
     let payload = Payload::new(edge.clone(), vec![page.clone(); 1500], edge.clone());
