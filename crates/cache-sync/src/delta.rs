@@ -1,9 +1,10 @@
 //! What changed lately: one entry per instance, retained by time. Owned by `view_state`.
 
 use crate::{
-    leaf::Entry,
-    paged_list::{Edit, PagedList},
+    leaf::{Entry, Leaf},
+    paged_list::PagedList,
 };
+use foldhash::fast::RandomState;
 use registry_model::{ActionType, InstanceKey, Mono, Record};
 use std::{
     cmp::Ordering,
@@ -54,52 +55,54 @@ impl Entry for Changed {
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
     list: PagedList<Changed>,
-    latest: HashMap<InstanceKey, Changed>,
+    /// What is shown instead of the list since entries have left it by age: that alone rebuilds nothing.
+    outdated: Option<Vec<Arc<Leaf<Changed>>>>,
+    latest: HashMap<InstanceKey, Changed, RandomState>,
     /// Every change in the order of its arrival; superseded ones are passed over when they leave.
     arrivals: VecDeque<(Mono, InstanceKey, u64)>,
     order: u64,
 }
 
 impl Delta {
-    /// The entries in document order.
-    pub(crate) const fn list(&self) -> &PagedList<Changed> {
-        &self.list
+    /// The pages of the document.
+    pub(crate) fn leaves(&self) -> &[Arc<Leaf<Changed>>] {
+        self.outdated.as_deref().unwrap_or(self.list.leaves())
     }
 
-    /// Takes changes in their order, each with the moment when it was made.
-    pub(crate) fn add(&mut self, records: impl IntoIterator<Item = (Record, Mono)>, now: Mono) {
-        let mut edits = Vec::new();
-        for (record, at) in records {
-            self.order += 1;
-            let presence = match record.instance.action {
-                ActionType::Added | ActionType::Modified => Presence::Present,
-                ActionType::Deleted => Presence::Removed,
-            };
-            let size = u32::try_from(record.instance.approximate_size()).unwrap_or(u32::MAX);
-            let key = record.key().clone();
-            let entry = Changed { record, size, place: Place { presence, order: self.order } };
-            self.arrivals.push_back((at, key.clone(), self.order));
-            if let Some(old) = self.latest.insert(key, entry.clone()) {
-                edits.push(Edit::Remove(old));
-            }
-            edits.push(Edit::Put(entry));
+    /// How many changes are retained.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.latest.len()
+    }
+
+    /// Takes a change that was made at `at`, after all others that it has taken.
+    pub(crate) fn add(&mut self, record: Record, at: Mono, now: Mono) {
+        self.order += 1;
+        let presence = match record.instance.action {
+            ActionType::Added | ActionType::Modified => Presence::Present,
+            ActionType::Deleted => Presence::Removed,
+        };
+        let size = u32::try_from(record.instance.approximate_size()).unwrap_or(u32::MAX);
+        let key = record.key().clone();
+        let entry = Changed { record, size, place: Place { presence, order: self.order } };
+        self.arrivals.push_back((at, key.clone(), self.order));
+        if let Some(old) = self.latest.insert(key, entry.clone()) {
+            self.list.remove(&old, now);
         }
-        self.list.edit(edits, now);
+        self.list.put(entry, now);
         self.forget_superseded();
     }
 
     /// Takes lease times that were read anew: each entry stays where it is, and leaves when it would have.
     pub(crate) fn renew(&mut self, records: impl IntoIterator<Item = Record>, now: Mono) {
-        let mut edits = Vec::new();
         for record in records {
             let entry = self.latest.get_mut(record.key());
             // A later change knows better.
             if let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.record.instance, &record.instance)) {
                 entry.record = record;
-                edits.push(Edit::Put(entry.clone()));
+                self.list.put(entry.clone(), now);
             }
         }
-        self.list.edit(edits, now);
     }
 
     /// One instance that changes all the time must not fill the memory: superseded arrivals go once they are the larger part.
@@ -111,23 +114,29 @@ impl Delta {
         }
     }
 
-    /// Drops what is older than the retention: strictly, as Eureka's retention job does.
+    /// Drops what is older than the retention: strictly, as Eureka's retention job does. It stays in the document until that is rebuilt.
     pub(crate) fn drop_older(&mut self, retention: Duration, now: Mono) {
-        let mut edits = Vec::new();
         while self.arrivals.front().is_some_and(|(at, ..)| now.saturating_since(*at) > retention) {
             let Some((_, key, order)) = self.arrivals.pop_front() else { break };
             if self.latest.get(&key).is_some_and(|entry| entry.place.order == order)
                 && let Some(entry) = self.latest.remove(&key)
             {
-                edits.push(Edit::Remove(entry));
+                self.outdated.get_or_insert_with(|| self.list.leaves().to_vec());
+                self.list.remove(&entry, now);
             }
         }
-        self.list.edit(edits, now);
         if self.latest.is_empty() {
             // A mass start must not hold its memory for ever.
-            self.latest = HashMap::new();
+            self.latest = HashMap::default();
             self.arrivals = VecDeque::new();
         }
+    }
+
+    /// Rebuilds the document: of what is not older than the retention.
+    pub(crate) fn rebuild(&mut self, retention: Duration, now: Mono) {
+        self.outdated = None;
+        self.drop_older(retention, now);
+        self.outdated = None;
     }
 }
 
@@ -148,7 +157,7 @@ mod tests {
 
     fn listed(delta: &Delta) -> Vec<String> {
         delta
-            .list()
+            .list
             .entries()
             .map(|entry| format!("{} {}", entry.record().key(), entry.record().instance.action.as_str()))
             .collect()
@@ -158,7 +167,9 @@ mod tests {
     fn b55_present_instances_come_before_removed_ones() {
         let mut delta = Delta::default();
         let story = [("A", "i1", ActionType::Added), ("A", "i1", ActionType::Deleted), ("A", "i2", ActionType::Added)];
-        delta.add(story.map(|(app, id, action)| (change(app, id, action), at(0))), at(0));
+        for (app, id, action) in story {
+            delta.add(change(app, id, action), at(0), at(0));
+        }
         assert_eq!(listed(&delta), ["A/i2 ADDED", "A/i1 DELETED"]);
     }
 
@@ -171,7 +182,7 @@ mod tests {
             (ActionType::Deleted, "A/i1 DELETED"),
             (ActionType::Added, "A/i1 ADDED"),
         ] {
-            delta.add([(change("A", "i1", action), at(0))], at(0));
+            delta.add(change("A", "i1", action), at(0), at(0));
             assert_eq!(listed(&delta), [expected]);
         }
     }
@@ -180,7 +191,9 @@ mod tests {
     fn srv_97_entries_stand_in_the_order_of_their_last_changes() {
         let mut delta = Delta::default();
         let story = [("i1", ActionType::Added), ("i2", ActionType::Added), ("i1", ActionType::Modified)];
-        delta.add(story.map(|(id, action)| (change("A", id, action), at(0))), at(0));
+        for (id, action) in story {
+            delta.add(change("A", id, action), at(0), at(0));
+        }
         assert_eq!(listed(&delta), ["A/i2 ADDED", "A/i1 MODIFIED"]);
     }
 
@@ -188,7 +201,7 @@ mod tests {
     fn an_instance_that_changes_all_the_time_takes_the_room_of_one() {
         let mut delta = Delta::default();
         for n in 0..10_000 {
-            delta.add([(change("A", "i1", ActionType::Added), at(n / 1000))], at(n / 1000));
+            delta.add(change("A", "i1", ActionType::Added), at(n / 1000), at(n / 1000));
         }
         assert!(delta.arrivals.len() <= 2000, "{} arrivals", delta.arrivals.len());
         delta.drop_older(Duration::from_secs(180), at(200));
@@ -199,9 +212,10 @@ mod tests {
     fn srv_98_an_entry_stays_as_long_as_its_last_change_is_within_the_retention() {
         let retention = Duration::from_secs(180);
         let mut delta = Delta::default();
-        let both = ["i1", "i2"].map(|id| (change("A", id, ActionType::Added), at(0)));
-        delta.add(both, at(0));
-        delta.add([(change("A", "i1", ActionType::Modified), at(100))], at(100));
+        for id in ["i1", "i2"] {
+            delta.add(change("A", id, ActionType::Added), at(0), at(0));
+        }
+        delta.add(change("A", "i1", ActionType::Modified), at(100), at(100));
         for (now, expected) in [(180, 2), (181, 1), (280, 1), (281, 0)] {
             delta.drop_older(retention, at(now));
             assert_eq!(listed(&delta).len(), expected, "at {now} s");

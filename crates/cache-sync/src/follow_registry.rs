@@ -1,5 +1,5 @@
-//! The loop that keeps the view alike: watches registry-core, applies what comes, publishes views; resumes or resyncs when the watch breaks.
-//! Started by `CacheSync::start`; the only owner of the view in the making.
+//! The loop that keeps the view alike: watches registry-core, applies what comes, tells how far it is; resumes or resyncs when the watch
+//! breaks. Started by `CacheSync::start`; the only one who changes what is `shown`.
 
 use crate::{
     config::{Config, FirstDeltaVersion},
@@ -7,7 +7,8 @@ use crate::{
     interest::Interest,
     metrics::Metrics,
     refresh::{Due, Load, Refresh, Taken},
-    view::View,
+    shown::Shown,
+    view::Level,
     view_state::{Gap, Now, Snapshot, ViewState},
 };
 use futures::StreamExt as _;
@@ -52,13 +53,14 @@ const FEW_LEASES: usize = 256;
 /// The loop and all that it owns.
 pub(crate) struct FollowRegistry {
     registry: Registry,
-    state: ViewState,
+    shown: Arc<Shown>,
     retention: Duration,
     retention_interval: Duration,
     /// When the delta is next looked through for old entries.
     next_retention: Mono,
     refresh: Refresh,
-    published: watch::Sender<Option<Arc<View>>>,
+    /// How far the view is; none before the first snapshot.
+    level: watch::Sender<Option<Level>>,
     clock: SharedClock,
     ready: ReadyFlag,
     metrics: Arc<Metrics>,
@@ -68,7 +70,7 @@ impl FollowRegistry {
     pub(crate) fn new(
         config: &Config,
         registry: Registry,
-        published: watch::Sender<Option<Arc<View>>>,
+        level: watch::Sender<Option<Level>>,
         interest: Arc<Interest>,
         loads: mpsc::Receiver<Load>,
         metrics: Arc<Metrics>,
@@ -84,15 +86,24 @@ impl FollowRegistry {
         Self {
             refresh: Refresh::new(Arc::clone(&registry), expiry, interest, loads, now),
             registry,
-            state: ViewState::new(config.retention_time_in_delta_queue, first_version),
+            shown: Arc::new(Shown::new(ViewState::new(config.retention_time_in_delta_queue, first_version))),
             retention: config.retention_time_in_delta_queue,
             retention_interval: config.delta_retention_timer_interval,
             next_retention: now + config.delta_retention_timer_interval,
-            published,
+            level,
             ready: process.readiness("cache-sync view"),
             clock,
             metrics,
         }
+    }
+
+    /// What followers are shown.
+    pub(crate) fn shown(&self) -> Arc<Shown> {
+        Arc::clone(&self.shown)
+    }
+
+    fn resume(&self) -> Option<(NodeId, Position)> {
+        self.shown.look(ViewState::resume)
     }
 
     /// Follows until the process stops.
@@ -129,7 +140,7 @@ impl FollowRegistry {
 
     /// One watch, to its end.
     async fn watch(&mut self, backoff: &mut Backoff) -> Broken {
-        let resume = self.state.resume();
+        let resume = self.resume();
         // The first snapshot brings the delta of the past minutes along; later ones are compared with the view.
         let recent = if resume.is_none() { self.retention } else { Duration::ZERO };
         let request = WatchRequest {
@@ -184,9 +195,7 @@ impl FollowRegistry {
             }
             Step::SnapshotEnd(end) => {
                 let snapshot = arriving.take().ok_or(Broken::OutOfPlace("snapshot end"))?;
-                if self.state.resume().is_none()
-                    && self.now().unix.since(UnixMillis(end.recent_since_ms)) < self.retention
-                {
+                if self.resume().is_none() && self.now().unix.since(UnixMillis(end.recent_since_ms)) < self.retention {
                     tracing::warn!(
                         since_ms = end.recent_since_ms,
                         "the change log is shorter than the delta's retention"
@@ -198,7 +207,7 @@ impl FollowRegistry {
             }
             Step::Changes(batch) => self.changes(batch)?,
             Step::Warm(_) => self.apart(ViewState::warm).await?,
-            Step::GateOpened(_) => self.state.open_gate(),
+            Step::GateOpened(_) => self.shown.change(ViewState::open_gate),
         }
         self.publish();
         Ok(Progress::View)
@@ -212,7 +221,7 @@ impl FollowRegistry {
             let (warm, gate_open) = (start.warm, !start.gate_closed);
             return Ok(Some(Snapshot { node, position, warm, gate_open, records, recent }));
         }
-        if self.state.resume() != Some((node, position)) {
+        if self.resume() != Some((node, position)) {
             return Err(Broken::OutOfPlace("resumed position"));
         }
         // It may have become warm, or opened the gate, while there was no watch to say it.
@@ -220,7 +229,7 @@ impl FollowRegistry {
             self.apart(ViewState::warm).await?;
         }
         if !start.gate_closed {
-            self.state.open_gate();
+            self.shown.change(ViewState::open_gate);
         }
         if start.warm || !start.gate_closed {
             self.publish();
@@ -228,19 +237,19 @@ impl FollowRegistry {
         Ok(None)
     }
 
-    /// Works on the whole view off the async threads: 100,000 instances take a good part of a second.
+    /// Works on the whole view off the async threads.
     async fn apart<R: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut ViewState, Now) -> R + Send + 'static,
     ) -> Result<R, Broken> {
         let now = self.now();
-        let mut state = std::mem::replace(&mut self.state, ViewState::new(self.retention, 0));
+        let mut state = self.shown.take();
         let worked = tokio::task::spawn_blocking(move || {
             let result = work(&mut state, now);
             (state, result)
         });
         let (state, result) = worked.await?;
-        self.state = state;
+        self.shown.bring_back(state);
         Ok(result)
     }
 
@@ -249,12 +258,13 @@ impl FollowRegistry {
             batch.changes.into_iter().map(|change| change.into_model()).collect::<Result<Vec<Change>, _>>()?;
         self.metrics.changes.inc_by(changes.len() as u64);
         let (previous, revision) = (Revision(batch.previous_revision), Revision(batch.revision));
-        Ok(self.state.changes(previous, revision, changes, self.clock.mono())?)
+        let now = self.clock.mono();
+        Ok(self.shown.change(|state| state.changes(previous, revision, changes, now))?)
     }
 
     fn drop_old_changes(&mut self) {
         let now = self.clock.mono();
-        self.state.drop_old_changes(now);
+        self.shown.change(|state| state.drop_old_changes(now));
         self.next_retention = (self.next_retention + self.retention_interval).max(now);
     }
 
@@ -262,14 +272,15 @@ impl FollowRegistry {
         let now = self.clock.mono();
         match due {
             Due::Look => {
-                let (stale, next) = self.state.expired(&self.refresh.scopes(), self.refresh.expiry, now);
+                let (scopes, expiry) = (self.refresh.scopes(), self.refresh.expiry);
+                let (stale, next) = self.shown.look(|state| state.expired(&scopes, expiry, now));
                 self.refresh.look_at(next, now);
                 if !stale.is_empty() {
                     self.refresh.read(stale, None, now);
                 }
             }
             Due::Load(Load { scopes, done }) => {
-                let stale = self.state.whole(&scopes, now);
+                let stale = self.shown.look(|state| state.whole(&scopes, now));
                 self.refresh.read(stale, Some(done), now);
             }
             Due::Take(Taken { stale, asked, reading: Ok(reading), waiting }) => {
@@ -277,7 +288,7 @@ impl FollowRegistry {
                 let changes = if reading.len() > FEW_LEASES {
                     self.apart(move |state, now| state.read_lease_times(&stale, reading, asked, now.mono)).await?
                 } else {
-                    self.state.read_lease_times(&stale, reading, asked, now)
+                    self.shown.change(|state| state.read_lease_times(&stale, reading, asked, now))
                 };
                 if changes {
                     self.publish();
@@ -296,14 +307,14 @@ impl FollowRegistry {
         Ok(())
     }
 
-    fn publish(&mut self) {
-        let view = self.state.view();
-        if let Some(view) = &view {
-            self.metrics.revision.set(view.position.revision.0);
-            self.metrics.instances.set(view.counts.total());
+    fn publish(&self) {
+        let (level, counts) = self.shown.look(|state| (state.level(), state.counts()));
+        if let Some(level) = level {
+            self.metrics.revision.set(level.position.revision.0);
+            self.metrics.instances.set(counts.total());
             self.ready.set(true);
         }
-        self.published.send_replace(view);
+        self.level.send_replace(level);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     interest::Interest,
     keys::{PayloadKey, Scope},
     metrics::Metrics,
-    view::{Difference, PageList, View},
+    view::{Difference, Level, PageList, View},
 };
 use parking_lot::Mutex;
 use registry_model::{Position, StatusCounts};
@@ -142,6 +142,24 @@ impl Follower {
         SubscribeOutcome::Subscribed
     }
 
+    /// Whether a new view may concern it. If not, it holds no view either.
+    pub(crate) fn looks_at_something(&self) -> bool {
+        let mut state = self.state.lock();
+        let looks = !match self.mode {
+            FollowMode::OnRequest => state.demanding.is_empty(),
+            FollowMode::Unspecified | FollowMode::Push => state.subscriptions.is_empty(),
+        };
+        if !looks {
+            state.level = None;
+        }
+        looks
+    }
+
+    /// Tells a follower that looks at nothing how far the view is.
+    pub(crate) fn tell(&self, level: Level) -> Option<FollowResponse> {
+        self.state.lock().watermark(level)
+    }
+
     /// What has to be done to bring this follower level with a view. Only what may have changed is looked at: with push, the payloads
     /// that touch leaves that differ from the last view; and what a subscription asks for.
     pub(crate) fn plan(&self, view: &Arc<View>) -> Plan {
@@ -171,8 +189,13 @@ impl Follower {
                     let parts = update::update(&key, &view, &pages, sent.as_ref(), differences, metrics);
                     if !parts.is_empty() {
                         let whole_sequence = sent.map_or(0, |sent| sent.whole_sequence);
-                        let sent =
-                            Sent { position: view.position, pages, counts: view.counts, sequence: 0, whole_sequence };
+                        let sent = Sent {
+                            position: view.level.position,
+                            pages,
+                            counts: view.counts,
+                            sequence: 0,
+                            whole_sequence,
+                        };
                         steps.push((key, parts, Some(sent)));
                     }
                 }
@@ -204,11 +227,11 @@ impl Follower {
                 }
             }
         }
-        let watermark =
-            Watermark { position: Some(view.position.into()), complete: view.complete, gate_closed: !view.gate_open };
-        if state.watermark.replace(watermark) != Some(watermark) || !messages.is_empty() {
-            messages.push_back(state.message(Step::Watermark(watermark)));
+        if !messages.is_empty() {
+            // Behind messages it is said again.
+            state.watermark = None;
         }
+        messages.extend(state.watermark(view.level));
         messages
     }
 }
@@ -246,6 +269,14 @@ impl State {
             due.extend(self.subscriptions.keys().filter(is_changed).cloned());
         }
         due
+    }
+
+    /// How far the view is, unless that was said last.
+    fn watermark(&mut self, level: Level) -> Option<FollowResponse> {
+        let Level { position, complete, gate_open } = level;
+        let watermark = Watermark { position: Some(position.into()), complete, gate_closed: !gate_open };
+        let said = self.watermark.replace(watermark);
+        (said != Some(watermark)).then(|| self.message(Step::Watermark(watermark)))
     }
 
     fn message(&mut self, step: Step) -> FollowResponse {

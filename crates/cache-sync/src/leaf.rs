@@ -1,9 +1,10 @@
-//! A leaf: the records of one page, unchanging, with the page's encodings kept beside them.
-//! Made by `paged_list`; read by `view` and `follower`.
+//! A leaf: the records of one page, with the page's encodings kept beside them. Unchanging once somebody else shares it.
+//! Made and edited by `paged_list`; read by `view` and `follower`.
 
-use registry_model::{AppName, Mono, Record};
+use registry_model::{AppName, InstanceStatus, Mono, Record};
 use std::{
     cmp::Ordering,
+    mem,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -38,6 +39,11 @@ impl Present {
         let size = u32::try_from(record.instance.approximate_size()).unwrap_or(u32::MAX);
         Self { record, size }
     }
+
+    /// The instance's status.
+    pub(crate) fn status(&self) -> InstanceStatus {
+        self.record.instance.status
+    }
 }
 
 impl Entry for Present {
@@ -58,16 +64,26 @@ impl Entry for Present {
 #[derive(Debug, Default)]
 struct Encodings(OnceLock<Box<PerForm<OnceLock<Page>>>>);
 
+impl Clone for Encodings {
+    /// What is copied is going to be edited, so its pages are not wanted.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
 impl Encodings {
     fn slot(&self, form: Form) -> &OnceLock<Page> {
         self.0.get_or_init(Box::default).of(form)
     }
 }
 
+/// For how many entries a full piece makes room.
+const ROOM: usize = 8;
+
 /// A run of consecutive entries of one application: all of them, or a part where the application is larger than a page.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Piece<E> {
-    entries: Box<[E]>,
+    entries: Vec<E>,
     size: usize,
     extent: Extent,
     /// This piece as a page of the application's own document.
@@ -79,12 +95,48 @@ impl<E: Entry> Piece<E> {
     pub(crate) fn new(entries: Vec<E>, extent: Extent) -> Arc<Self> {
         debug_assert!(!entries.is_empty(), "a piece has entries");
         let size = entries.iter().map(Entry::size).sum();
-        Arc::new(Self { entries: entries.into(), size, extent, encodings: Encodings::default() })
+        Arc::new(Self { entries, size, extent, encodings: Encodings::default() })
+    }
+
+    /// The entry at the place of `probe`.
+    pub(crate) fn get(&self, probe: &E) -> Option<&E> {
+        let at = self.entries.binary_search_by(|entry| entry.compare(probe)).ok()?;
+        self.entries.get(at)
+    }
+
+    /// Puts an entry of the same application in its place; the one that was there.
+    fn put(&mut self, entry: E) -> Option<E> {
+        self.encodings = Encodings::default();
+        self.size += entry.size();
+        match self.entries.binary_search_by(|held| held.compare(&entry)) {
+            Ok(at) => {
+                let held = self.entries.get_mut(at).map(|slot| mem::replace(slot, entry));
+                self.size -= held.as_ref().map_or(0, Entry::size);
+                held
+            }
+            Err(at) => {
+                if self.entries.len() == self.entries.capacity() {
+                    // Doubled, each list would hold room for many entries that never come.
+                    self.entries.reserve_exact(ROOM);
+                }
+                self.entries.insert(at, entry);
+                None
+            }
+        }
+    }
+
+    /// Removes the entry at the place of `probe`.
+    fn remove(&mut self, probe: &E) -> Option<E> {
+        self.encodings = Encodings::default();
+        let at = self.entries.binary_search_by(|entry| entry.compare(probe)).ok()?;
+        let held = self.entries.remove(at);
+        self.size -= held.size();
+        Some(held)
     }
 
     /// The same entries as another part of the application.
     fn with_extent(self: &Arc<Self>, extent: Extent) -> Arc<Self> {
-        if self.extent == extent { Arc::clone(self) } else { Self::new(self.entries.to_vec(), extent) }
+        if self.extent == extent { Arc::clone(self) } else { Self::new(self.entries.clone(), extent) }
     }
 
     pub(crate) fn entries(&self) -> &[E] {
@@ -127,7 +179,7 @@ impl<E: Entry> Piece<E> {
 /// The pieces of one page.
 #[derive(Debug)]
 pub(crate) struct Leaf<E> {
-    pieces: Box<[Arc<Piece<E>>]>,
+    pieces: Vec<Arc<Piece<E>>>,
     place: Place,
     size: usize,
     /// When the lease times of its records were read, the oldest of them: a moment in nanoseconds.
@@ -136,13 +188,45 @@ pub(crate) struct Leaf<E> {
     encodings: Encodings,
 }
 
+impl<E> Clone for Leaf<E> {
+    fn clone(&self) -> Self {
+        let Self { pieces, place, size, read_at, encodings } = self;
+        let read_at = AtomicU64::new(read_at.load(Relaxed));
+        Self { pieces: pieces.clone(), place: *place, size: *size, read_at, encodings: encodings.clone() }
+    }
+}
+
 impl<E: Entry> Leaf<E> {
     /// A leaf of these pieces, never empty, whose lease times were read at `read_at` or later.
     pub(crate) fn new(pieces: Vec<Arc<Piece<E>>>, place: Place, read_at: Mono) -> Arc<Self> {
         debug_assert!(!pieces.is_empty(), "a leaf has pieces");
         let size = pieces.iter().map(|piece| piece.size()).sum();
         let read_at = AtomicU64::new(read_at.as_nanos());
-        Arc::new(Self { pieces: pieces.into(), place, size, read_at, encodings: Encodings::default() })
+        Arc::new(Self { pieces, place, size, read_at, encodings: Encodings::default() })
+    }
+
+    /// Which piece has an application's entries, or where it would stand.
+    pub(crate) fn piece_of(&self, app: &AppName) -> Result<usize, usize> {
+        self.pieces.binary_search_by(|piece| piece.app().cmp(&Some(app)))
+    }
+
+    /// Puts an entry into the piece of its application; the one that was there.
+    pub(crate) fn put(&mut self, piece: usize, entry: E) -> Option<E> {
+        self.edit(piece, |piece| piece.put(entry))
+    }
+
+    /// Removes the entry at the place of `probe` from the piece of its application, which may be empty then.
+    pub(crate) fn remove(&mut self, piece: usize, probe: &E) -> Option<E> {
+        self.edit(piece, |piece| piece.remove(probe))
+    }
+
+    fn edit(&mut self, piece: usize, edit: impl FnOnce(&mut Piece<E>) -> Option<E>) -> Option<E> {
+        self.encodings = Encodings::default();
+        let piece = Arc::make_mut(self.pieces.get_mut(piece)?);
+        self.size -= piece.size;
+        let held = edit(piece);
+        self.size += piece.size;
+        held
     }
 
     /// The moment since which no lease time of this leaf has been read anew.

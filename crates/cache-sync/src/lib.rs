@@ -13,6 +13,7 @@ mod metrics;
 mod paged_list;
 mod refresh;
 mod service;
+mod shown;
 mod view;
 mod view_state;
 mod vips;

@@ -1,5 +1,6 @@
-//! Records in order, cut into leaves of about a page each; an edit makes anew only the leaves that it touches.
-//! Owned by `view_state`; its leaves are shared with every published view.
+//! Records in order, cut into leaves of about a page each. Owned by `view_state`; its leaves are shared with the views made of it.
+//!
+//! A leaf that some view shares is copied when it is first edited; from then on, until the next view, it is edited in place.
 
 use crate::leaf::{Entry, Leaf, Piece};
 use registry_model::{AppName, Mono};
@@ -12,23 +13,6 @@ const PAGE: usize = 64 << 10;
 const LARGEST: usize = PAGE + PAGE / 2;
 /// A leaf smaller than this joins a neighbour.
 const SMALLEST: usize = PAGE / 4;
-
-/// One step of an edit.
-#[derive(Clone, Debug)]
-pub(crate) enum Edit<E> {
-    /// Adds an entry, or replaces the one at its place.
-    Put(E),
-    /// Removes the entry at this one's place, if there is one.
-    Remove(E),
-}
-
-impl<E: Entry> Edit<E> {
-    const fn entry(&self) -> &E {
-        match self {
-            Self::Put(entry) | Self::Remove(entry) => entry,
-        }
-    }
-}
 
 /// The list. A clone shares the leaves.
 #[derive(Clone, Debug)]
@@ -64,28 +48,50 @@ impl<E: Entry> PagedList<E> {
     /// The entry at the place of `probe`.
     pub(crate) fn get(&self, probe: &E) -> Option<&E> {
         let leaf = self.leaves.get(self.leaf_of(probe))?;
-        let piece = leaf.pieces().iter().find(|piece| piece.app() == Some(probe.app()))?;
-        let at = piece.entries().binary_search_by(|entry| entry.compare(probe)).ok()?;
-        piece.entries().get(at)
+        leaf.pieces().get(leaf.piece_of(probe.app()).ok()?)?.get(probe)
     }
 
-    /// Applies edits in their order: of several at one place the last counts. What is put has lease times as of `now`.
-    pub(crate) fn edit(&mut self, mut edits: Vec<Edit<E>>, now: Mono) {
-        edits.sort_by(|left, right| left.entry().compare(right.entry()));
-        let mut edits = edits.into_iter().peekable();
-        while let Some(edit) = edits.peek() {
-            let at = self.leaf_of(edit.entry());
-            let here =
-                |edit: &Edit<E>| self.leaves.get(at + 1).is_none_or(|next| !self.is_beyond(at, next, edit.entry()));
-            let mut mine = Vec::new();
-            while let Some(edit) = edits.next_if(here) {
-                mine.push(edit);
+    /// Puts an entry in its place; the one that was there. It has lease times as of `now`.
+    pub(crate) fn put(&mut self, entry: E, now: Mono) -> Option<E> {
+        let at = self.leaf_of(&entry);
+        let Some(leaf) = self.leaves.get_mut(at) else {
+            self.replace(at..at, vec![Piece::new(vec![entry], Extent::Whole)], now);
+            return None;
+        };
+        match leaf.piece_of(entry.app()) {
+            Ok(piece) => {
+                let leaf = Arc::make_mut(leaf);
+                let held = leaf.put(piece, entry);
+                if leaf.size() > LARGEST {
+                    let pieces = leaf.pieces().to_vec();
+                    self.replace(at..at + 1, pieces, now);
+                }
+                held
             }
-            let old = self.leaves.get(at).map_or(&[][..], |leaf| leaf.pieces());
-            let pieces = merge(old, mine);
-            let replaced = at..(at + 1).min(self.leaves.len());
-            self.replace(replaced, pieces, now);
+            Err(place) => {
+                let mut pieces = leaf.pieces().to_vec();
+                pieces.insert(place, Piece::new(vec![entry], Extent::Whole));
+                self.replace(at..at + 1, pieces, now);
+                None
+            }
         }
+    }
+
+    /// Removes the entry at the place of `probe`.
+    pub(crate) fn remove(&mut self, probe: &E, now: Mono) -> Option<E> {
+        let at = self.leaf_of(probe);
+        let leaf = self.leaves.get_mut(at)?;
+        let piece = leaf.piece_of(probe.app()).ok()?;
+        // What is not there copies nothing.
+        leaf.pieces().get(piece)?.get(probe)?;
+        let leaf = Arc::make_mut(leaf);
+        let held = leaf.remove(piece, probe);
+        let is_empty = |piece: &Arc<Piece<E>>| piece.entries().is_empty();
+        if leaf.size() < SMALLEST || leaf.pieces().get(piece).is_some_and(is_empty) {
+            let pieces = leaf.pieces().iter().filter(|piece| !is_empty(piece)).cloned().collect();
+            self.replace(at..at + 1, pieces, now);
+        }
+        held
     }
 
     /// The leaf in whose range an entry lies.
@@ -179,72 +185,6 @@ impl<E: Entry> PagedList<E> {
         let one_app = apps.all(|app| Some(app) == first);
         one_app || (!part_before && !part_after)
     }
-}
-
-/// The pieces after edits, both in order; applications without an edit keep their piece.
-fn merge<E: Entry>(old: &[Arc<Piece<E>>], edits: Vec<Edit<E>>) -> Vec<Arc<Piece<E>>> {
-    let mut merged = Vec::with_capacity(old.len() + 1);
-    let mut old = old.iter().peekable();
-    let mut edits = edits.into_iter().peekable();
-    while let Some(edit) = edits.peek() {
-        let app = edit.entry().app().clone();
-        while let Some(piece) = old.next_if(|piece| piece.app().is_some_and(|name| *name < app)) {
-            merged.push(Arc::clone(piece));
-        }
-        let piece = old.next_if(|piece| piece.app() == Some(&app));
-        let held = piece.map(|piece| piece.entries()).unwrap_or_default();
-        let mut mine = Vec::new();
-        while let Some(edit) = edits.next_if(|edit| *edit.entry().app() == app) {
-            mine.push(edit);
-        }
-        let entries = if mine.len() > 8 { merge_many(held, mine) } else { merge_few(held, mine) };
-        if !entries.is_empty() {
-            merged.push(Piece::new(entries, Extent::Whole));
-        }
-    }
-    merged.extend(old.cloned());
-    merged
-}
-
-fn merge_few<E: Entry>(held: &[E], edits: Vec<Edit<E>>) -> Vec<E> {
-    // Room for all from the start: growing by one more would copy everything again.
-    let mut entries = Vec::with_capacity(held.len() + edits.len());
-    entries.extend_from_slice(held);
-    for edit in edits {
-        match (entries.binary_search_by(|entry| entry.compare(edit.entry())), edit) {
-            (Ok(at), Edit::Put(entry)) => {
-                if let Some(slot) = entries.get_mut(at) {
-                    *slot = entry;
-                }
-            }
-            (Err(at), Edit::Put(entry)) => entries.insert(at, entry),
-            (Ok(at), Edit::Remove(_)) => {
-                entries.remove(at);
-            }
-            (Err(_), Edit::Remove(_)) => {}
-        }
-    }
-    entries
-}
-
-fn merge_many<E: Entry>(held: &[E], edits: Vec<Edit<E>>) -> Vec<E> {
-    let mut merged: Vec<E> = Vec::with_capacity(held.len() + edits.len());
-    let mut old = held.iter().peekable();
-    let mut edits = edits.into_iter().peekable();
-    while let Some(edit) = edits.next() {
-        if edits.peek().is_some_and(|next| next.entry().compare(edit.entry()) == Ordering::Equal) {
-            continue;
-        }
-        while let Some(entry) = old.next_if(|entry| entry.compare(edit.entry()) == Ordering::Less) {
-            merged.push(entry.clone());
-        }
-        old.next_if(|entry| entry.compare(edit.entry()) == Ordering::Equal);
-        if let Edit::Put(entry) = edit {
-            merged.push(entry);
-        }
-    }
-    merged.extend(old.cloned());
-    merged
 }
 
 /// Cuts pieces into pages: whole applications together up to about a page, a larger application into pages of its own.

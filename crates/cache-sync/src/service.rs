@@ -8,7 +8,8 @@ use crate::{
     keys::{PayloadKey, Scope},
     metrics::Metrics,
     refresh::Load,
-    view::View,
+    shown::Shown,
+    view::{Level, View},
 };
 use parking_lot::Mutex;
 use registry_model::Position;
@@ -49,7 +50,8 @@ type Followers = Mutex<HashMap<u64, Arc<Follower>>>;
 /// Tier 2: the view and its followers.
 #[derive(Debug)]
 pub struct CacheSync {
-    view: watch::Receiver<Option<Arc<View>>>,
+    shown: Arc<Shown>,
+    level: watch::Receiver<Option<Level>>,
     followers: Arc<Followers>,
     interest: Arc<Interest>,
     /// From subscriptions to the loop that follows the registry.
@@ -62,20 +64,22 @@ impl CacheSync {
     /// Starts following `registry`; ends with the process.
     pub fn start(config: &Config, registry: Registry, process: &ProcessHandle) -> Arc<Self> {
         let metrics = Arc::new(process.metrics().register(Metrics::new));
-        let (published, view) = watch::channel(None);
+        let (told, level) = watch::channel(None);
         let (loads, wanted) = mpsc::channel(LOADS);
         let interest: Arc<Interest> = Arc::default();
-        let follow = FollowRegistry::new(
-            config,
-            registry,
-            published,
-            Arc::clone(&interest),
-            wanted,
-            Arc::clone(&metrics),
-            process,
-        );
+        let follow =
+            FollowRegistry::new(config, registry, told, Arc::clone(&interest), wanted, Arc::clone(&metrics), process);
+        let shown = follow.shown();
         process.spawn("follow registry", follow.run(process.clone()));
-        Arc::new(Self { view, followers: Arc::default(), interest, loads, metrics, stopping: process.stopping() })
+        Arc::new(Self {
+            shown,
+            level,
+            followers: Arc::default(),
+            interest,
+            loads,
+            metrics,
+            stopping: process.stopping(),
+        })
     }
 
     fn follower(&self, id: u64) -> Result<Arc<Follower>, Status> {
@@ -84,7 +88,7 @@ impl CacheSync {
     }
 
     fn seen(&self) -> Result<Arc<View>, Status> {
-        self.view.borrow().clone().ok_or_else(|| Status::unavailable("the registry has not been seen yet"))
+        self.shown.view().ok_or_else(|| Status::unavailable("the registry has not been seen yet"))
     }
 
     /// Nobody has kept these payloads fresh: their lease times are read before they are sent.
@@ -112,8 +116,9 @@ impl CacheService for CacheSync {
         self.followers.lock().insert(id, Arc::clone(&follower));
         self.metrics.followers.inc();
         let stream = FollowStream {
-            view: self.view.clone(),
-            level: false,
+            shown: Arc::clone(&self.shown),
+            level: self.level.clone(),
+            is_level: false,
             messages: VecDeque::new(),
             rest_until: None,
             follower: Arc::clone(&follower),
@@ -152,7 +157,7 @@ impl CacheService for CacheSync {
         let (follower, view) = (self.follower(request.follower)?, self.seen()?);
         let subscribe = |(key, held)| follower.subscribe(key, held, request.seen_sequence, &view, &self.metrics).into();
         let outcomes = wanted.into_iter().map(subscribe).collect();
-        Ok(Response::new(SubscribeResponse { outcomes, position: Some(view.position.into()) }))
+        Ok(Response::new(SubscribeResponse { outcomes, position: Some(view.level.position.into()) }))
     }
 }
 
@@ -178,9 +183,10 @@ impl Drop for Registered {
 /// A follow stream: no task and no queue of its own; it holds the messages of one round at most.
 #[derive(Debug)]
 struct FollowStream {
-    view: watch::Receiver<Option<Arc<View>>>,
-    /// Whether the last view has been sent; false only before the first.
-    level: bool,
+    shown: Arc<Shown>,
+    level: watch::Receiver<Option<Level>>,
+    /// Whether the follower is level with the view; false only before the first.
+    is_level: bool,
     messages: VecDeque<FollowResponse>,
     rest_until: Option<Instant>,
     follower: Arc<Follower>,
@@ -205,30 +211,40 @@ impl FollowStream {
 
     /// Waits for something to send and makes it; `None` when the view ends.
     async fn round(&mut self) -> Option<()> {
-        if self.level {
+        if self.is_level {
             tokio::select! {
-                changed = self.view.changed() => changed.ok()?,
+                changed = self.level.changed() => changed.ok()?,
                 () = self.follower.woken() => {}
             }
         }
         if let Some(rest_until) = self.rest_until.take() {
             tokio::time::sleep_until(rest_until).await;
         }
-        let Some(view) = self.view.borrow_and_update().clone() else {
-            self.level = true;
+        let Some(level) = *self.level.borrow_and_update() else {
+            self.is_level = true;
             return Some(());
         };
         let started = Instant::now();
-        let plan = self.follower.plan(&view);
-        self.messages = if plan.pages() > FEW_PAGES {
-            let (follower, metrics) = (Arc::clone(&self.follower), Arc::clone(&self.metrics));
-            tokio::task::spawn_blocking(move || follower.carry_out(plan, &metrics)).await.ok()?
+        self.messages = if self.follower.looks_at_something() {
+            self.bring_level().await?
         } else {
-            self.follower.carry_out(plan, &self.metrics)
+            self.follower.tell(level).into_iter().collect()
         };
-        self.level = true;
+        self.is_level = true;
         let done = Instant::now();
         self.rest_until = Some(done + (done - started).saturating_mul(2).clamp(COALESCE, LONGEST_PAUSE));
         Some(())
+    }
+
+    /// Brings all that the follower looks at level with the view.
+    async fn bring_level(&self) -> Option<VecDeque<FollowResponse>> {
+        let Some(view) = self.shown.view() else { return Some(VecDeque::new()) };
+        let plan = self.follower.plan(&view);
+        if plan.pages() > FEW_PAGES {
+            let (follower, metrics) = (Arc::clone(&self.follower), Arc::clone(&self.metrics));
+            tokio::task::spawn_blocking(move || follower.carry_out(plan, &metrics)).await.ok()
+        } else {
+            Some(self.follower.carry_out(plan, &self.metrics))
+        }
     }
 }

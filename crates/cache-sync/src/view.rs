@@ -1,4 +1,4 @@
-//! The registry as cache-sync last saw it, at one revision, cut into pages. Made by `view_state`, unchanging, shared by all readers.
+//! The registry as cache-sync saw it at one revision, cut into pages. Made by `view_state`, unchanging, shared by all readers.
 
 use crate::{
     delta::Changed,
@@ -38,14 +38,20 @@ impl DeltaVersions {
     }
 }
 
-/// The view.
-#[derive(Debug)]
-pub(crate) struct View {
+/// How far a view is: all that a follower without payloads is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Level {
     pub(crate) position: Position,
     /// Whether it was taken from a warm registry, or followed from one that was.
     pub(crate) complete: bool,
     /// Whether lists may be served.
     pub(crate) gate_open: bool,
+}
+
+/// The view.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) level: Level,
     pub(crate) registry: Arc<[Arc<Leaf<Present>>]>,
     pub(crate) delta: Arc<[Arc<Leaf<Changed>>]>,
     pub(crate) vips: Vips,

@@ -1,23 +1,19 @@
-//! The view in the making: takes the change stream in order and publishes views. Owned by the loop in `follow_registry`.
+//! The view in the making: takes the change stream in order, and makes views. Owned by `shown`, changed by the loop in `follow_registry`.
 //!
 //! A registry-core that comes back empty empties nobody: while its snapshot is cold, nothing is removed for being absent; once it is
 //! warm, what its new life never named goes.
 
 use crate::{
-    delta::{Changed, Delta},
-    leaf::{Entry, Leaf, Present},
-    paged_list::{Edit, PagedList},
-    view::{DeltaVersions, Ends, View},
-    vips::{VipEdits, Vips},
+    delta::Delta,
+    leaf::{Entry, Present},
+    paged_list::PagedList,
+    view::{DeltaVersions, Ends, Level, View},
+    vips::Vips,
 };
 use registry_model::{
     ActionType, Change, InstanceKey, Mono, NodeId, Position, Record, Revision, StatusCounts, UnixMillis,
 };
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 /// The two times of one moment.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +50,6 @@ pub(crate) struct ViewState {
     vips: Vips,
     counts: StatusCounts,
     delta: Delta,
-    /// The delta that views have: leaving it by age rebuilds nothing, so it may have entries that `delta` has dropped.
-    shown_delta: Arc<[Arc<Leaf<Changed>>]>,
     retention: Duration,
     versions: Arc<DeltaVersions>,
     /// Where the view is; none before the first snapshot.
@@ -75,7 +69,6 @@ impl ViewState {
             vips: Vips::default(),
             counts: StatusCounts::default(),
             delta: Delta::default(),
-            shown_delta: Arc::default(),
             retention,
             versions: Arc::new(DeltaVersions::starting_at(first_version)),
             at: None,
@@ -108,10 +101,11 @@ impl ViewState {
         if let Some(named) = &mut self.named {
             named.extend(changes.iter().map(|change| change.record.key().clone()));
         }
-        let records: Vec<Record> = changes.into_iter().map(|change| change.record).collect();
-        self.put(records.iter().cloned(), now);
-        self.delta.add(records.into_iter().map(|record| (record, now)), now);
-        self.show_delta(now);
+        for Change { record, .. } in changes {
+            self.put(record.clone(), now);
+            self.delta.add(record, now, now);
+        }
+        self.delta.rebuild(self.retention, now);
         Ok(())
     }
 
@@ -129,18 +123,24 @@ impl ViewState {
             self.remove(now, |key| known.contains(key) && !named.contains(key));
         }
         let (changed, refreshed) = self.compare(records);
-        self.put(changed.iter().cloned().chain(refreshed), now.mono);
+        refreshed.into_iter().for_each(|record| self.put(record, now.mono));
+        for record in changed {
+            self.put(record.clone(), now.mono);
+            if !first {
+                self.delta.add(record, now.mono, now.mono);
+            }
+        }
         if first {
-            let arrived = |change: &Change| now.mono.saturating_sub(now.unix.since(change.at));
-            self.delta.add(recent.into_iter().map(|change| (change.record.clone(), arrived(&change))), now.mono);
-        } else {
-            self.delta.add(changed.into_iter().map(|record| (record, now.mono)), now.mono);
+            for change in recent {
+                let arrived = now.mono.saturating_sub(now.unix.since(change.at));
+                self.delta.add(change.record, arrived, now.mono);
+            }
         }
         self.named = Some(named);
         if warm {
             self.warm(now);
         }
-        self.show_delta(now.mono);
+        self.delta.rebuild(self.retention, now.mono);
     }
 
     /// The registry is warm: what its present life never named is gone.
@@ -161,11 +161,14 @@ impl ViewState {
         let held = self.registry.entries().map(Entry::record);
         let gone: Vec<Record> =
             held.filter(|record| gone(record.key())).map(|record| removed(record, now.unix)).collect();
-        if !gone.is_empty() {
-            self.put(gone.iter().cloned(), now.mono);
-            self.delta.add(gone.into_iter().map(|record| (record, now.mono)), now.mono);
-            self.show_delta(now.mono);
+        if gone.is_empty() {
+            return;
         }
+        for record in gone {
+            self.put(record.clone(), now.mono);
+            self.delta.add(record, now.mono, now.mono);
+        }
+        self.delta.rebuild(self.retention, now.mono);
     }
 
     /// Drops delta entries that are older than the retention. They leave the document when it is next rebuilt, or expires.
@@ -173,20 +176,23 @@ impl ViewState {
         self.delta.drop_older(self.retention, now);
     }
 
-    fn show_delta(&mut self, now: Mono) {
-        self.delta.drop_older(self.retention, now);
-        self.shown_delta = self.delta.list().leaves().into();
+    /// How far it is; none before the first snapshot.
+    pub(crate) fn level(&self) -> Option<Level> {
+        self.at.map(|(_, position)| Level { position, complete: self.complete, gate_open: self.gate_open })
+    }
+
+    /// How many instances there are.
+    pub(crate) const fn counts(&self) -> StatusCounts {
+        self.counts
     }
 
     /// The view as it is; none before the first snapshot.
     pub(crate) fn view(&self) -> Option<Arc<View>> {
-        self.at.map(|(_, position)| {
+        self.level().map(|level| {
             Arc::new(View {
-                position,
-                complete: self.complete,
-                gate_open: self.gate_open,
+                level,
                 registry: self.registry.leaves().into(),
-                delta: Arc::clone(&self.shown_delta),
+                delta: self.delta.leaves().into(),
                 vips: self.vips.clone(),
                 counts: self.counts,
                 versions: Arc::clone(&self.versions),
@@ -216,26 +222,18 @@ impl ViewState {
         (changed, refreshed)
     }
 
-    /// Puts records into the lists, or takes them out, in their order, as their actions say.
-    fn put(&mut self, records: impl IntoIterator<Item = Record>, now: Mono) {
-        let mut latest: HashMap<InstanceKey, Option<Present>> = HashMap::new();
-        let (mut edits, mut vips) = (Vec::new(), VipEdits::default());
-        for record in records {
-            let is_present = match record.instance.action {
-                ActionType::Added | ActionType::Modified => true,
-                ActionType::Deleted => false,
-            };
-            let entry = Present::new(record);
-            let after = is_present.then(|| entry.clone());
-            let before = latest.insert(entry.record().key().clone(), after.clone());
-            let before = before.unwrap_or_else(|| self.registry.get(&entry).cloned());
-            before.iter().for_each(|entry| self.counts.remove(entry.record().instance.status));
-            after.iter().for_each(|entry| self.counts.add(entry.record().instance.status));
-            vips.add(before.as_ref(), after.as_ref());
-            edits.push(if is_present { Edit::Put(entry) } else { Edit::Remove(entry) });
-        }
-        self.registry.edit(edits, now);
-        self.vips.edit(vips, now);
+    /// Puts a record into the lists, or takes it out, as its action says.
+    fn put(&mut self, record: Record, now: Mono) {
+        let is_present = match record.instance.action {
+            ActionType::Added | ActionType::Modified => true,
+            ActionType::Deleted => false,
+        };
+        let entry = Present::new(record);
+        let before = if is_present { self.registry.put(entry.clone(), now) } else { self.registry.remove(&entry, now) };
+        let after = is_present.then_some(&entry);
+        before.iter().for_each(|entry| self.counts.remove(entry.status()));
+        after.iter().for_each(|entry| self.counts.add(entry.status()));
+        self.vips.edit(before.as_ref(), after, now);
     }
 }
 

@@ -5,17 +5,18 @@
 use crate::{
     keys::{Security, Vip},
     leaf::{Entry as _, Leaf, Present},
-    paged_list::{Edit, PagedList},
+    paged_list::PagedList,
 };
+use foldhash::fast::RandomState;
 use registry_model::{InstanceInfo, Mono, StatusCounts};
 use std::{
-    collections::{HashMap, HashSet, hash_map::RandomState},
+    collections::{HashMap, HashSet},
     hash::BuildHasher as _,
     sync::Arc,
 };
 
-/// Each shard of 100,000 addresses has some hundred.
-const SHARDS: usize = 512;
+/// How many shards there are of either kind: each of 100,000 addresses has some hundred.
+const SHARDS: usize = 256;
 
 /// So many addresses of one list are heeded: each takes more room here than in the list, and real lists have a handful.
 const MOST_ADDRESSES: usize = 256;
@@ -38,115 +39,114 @@ impl Members {
         self.counts
     }
 
-    fn edit(&mut self, steps: Vec<Step>, now: Mono) {
-        let mut edits = Vec::with_capacity(steps.len());
-        for Step { before, after } in steps {
-            let status = |entry: &Present| entry.record().instance.status;
-            before.iter().for_each(|entry| self.counts.remove(status(entry)));
-            after.iter().for_each(|entry| self.counts.add(status(entry)));
-            edits.extend(after.map(Edit::Put).or(before.map(Edit::Remove)));
-        }
-        self.list.edit(edits, now);
+    fn put(&mut self, entry: Present, now: Mono) {
+        self.counts.add(entry.status());
+        let held = self.list.put(entry, now);
+        held.iter().for_each(|held| self.counts.remove(held.status()));
+    }
+
+    fn remove(&mut self, entry: &Present, now: Mono) {
+        let held = self.list.remove(entry, now);
+        held.iter().for_each(|held| self.counts.remove(held.status()));
     }
 }
 
-type Shard = HashMap<Vip, Arc<Members>>;
+type Shard = HashMap<Arc<str>, Arc<Members>, RandomState>;
 
 /// All addresses that some instance lists. A clone shares everything.
 #[derive(Clone, Debug)]
 pub(crate) struct Vips {
+    /// Plain addresses in the first half, secure ones in the other.
     shards: Arc<[Arc<Shard>]>,
     hasher: RandomState,
 }
 
 impl Default for Vips {
     fn default() -> Self {
-        Self { shards: vec![Arc::default(); SHARDS].into(), hasher: RandomState::new() }
+        Self { shards: vec![Arc::default(); 2 * SHARDS].into(), hasher: RandomState::default() }
     }
 }
 
 impl Vips {
     /// The instances with an address; none if there is no such instance.
     pub(crate) fn get(&self, vip: &Vip) -> Option<&Arc<Members>> {
-        self.shards.get(self.shard_of(vip))?.get(vip)
+        self.shards.get(self.shard_of(vip.security, &vip.address))?.get(&vip.address)
     }
 
-    /// Takes what has become of instances.
-    pub(crate) fn edit(&mut self, edits: VipEdits, now: Mono) {
-        if edits.0.is_empty() {
-            return;
-        }
-        let hasher = &self.hasher;
-        let shards = Arc::make_mut(&mut self.shards);
-        for (vip, steps) in edits.0 {
-            let Some(shard) = shards.get_mut(shard_of(hasher, &vip)).map(Arc::make_mut) else { continue };
-            let members = Arc::make_mut(shard.entry(vip.clone()).or_default());
-            members.edit(steps, now);
-            if members.leaves().is_empty() {
-                shard.remove(&vip);
+    /// An instance was `before`, and is `after`; none is absent.
+    pub(crate) fn edit(&mut self, before: Option<&Present>, after: Option<&Present>, now: Mono) {
+        let lists = |entry: &Present, wanted| addresses(&entry.record().instance).any(|address| address == wanted);
+        if let Some(old) = before {
+            for address in addresses(&old.record().instance) {
+                if !after.is_some_and(|new| lists(new, address)) {
+                    self.remove(address, old, now);
+                }
             }
+        }
+        if let Some(new) = after {
+            for address in addresses(&new.record().instance) {
+                self.put(address, new.clone(), now);
+            }
+        }
+    }
+
+    fn put(&mut self, (security, address): (Security, &str), entry: Present, now: Mono) {
+        let at = self.shard_of(security, address);
+        let Some(shard) = Arc::make_mut(&mut self.shards).get_mut(at).map(Arc::make_mut) else { return };
+        match shard.get_mut(address) {
+            Some(members) => Arc::make_mut(members).put(entry, now),
+            None => {
+                let mut members = Members::default();
+                members.put(entry, now);
+                shard.insert(address.into(), Arc::new(members));
+            }
+        }
+    }
+
+    fn remove(&mut self, (security, address): (Security, &str), entry: &Present, now: Mono) {
+        let at = self.shard_of(security, address);
+        let Some(shard) = Arc::make_mut(&mut self.shards).get_mut(at).map(Arc::make_mut) else { return };
+        let Some(members) = shard.get_mut(address).map(Arc::make_mut) else { return };
+        members.remove(entry, now);
+        if members.leaves().is_empty() {
+            shard.remove(address);
         }
     }
 
     /// The addresses whose instances differ from those of an older state of the same index.
     pub(crate) fn changed(&self, old: &Self) -> HashSet<Vip> {
         let mut changed = HashSet::new();
-        for (new, old) in self.shards.iter().zip(&*old.shards).filter(|(new, old)| !Arc::ptr_eq(new, old)) {
-            let is_new =
-                |(vip, members): &(&Vip, &Arc<Members>)| !old.get(vip).is_some_and(|old| Arc::ptr_eq(members, old));
-            changed.extend(new.iter().filter(is_new).map(|(vip, _)| vip.clone()));
-            changed.extend(old.keys().filter(|vip| !new.contains_key(*vip)).cloned());
+        for (at, (new, old)) in self.shards.iter().zip(&*old.shards).enumerate() {
+            if Arc::ptr_eq(new, old) {
+                continue;
+            }
+            let security = if at < SHARDS { Security::Plain } else { Security::Secure };
+            let vip = |address: &Arc<str>| Vip { security, address: Arc::clone(address) };
+            let is_new = |(address, members): &(&Arc<str>, &Arc<Members>)| {
+                !old.get(*address).is_some_and(|old| Arc::ptr_eq(members, old))
+            };
+            changed.extend(new.iter().filter(is_new).map(|(address, _)| vip(address)));
+            changed.extend(old.keys().filter(|address| !new.contains_key(*address)).map(vip));
         }
         changed
     }
 
-    fn shard_of(&self, vip: &Vip) -> usize {
-        shard_of(&self.hasher, vip)
-    }
-}
-
-fn shard_of(hasher: &RandomState, vip: &Vip) -> usize {
-    let hash = hasher.hash_one(vip) % SHARDS as u64;
-    usize::try_from(hash).unwrap_or_default()
-}
-
-/// What becomes of an instance under one address.
-#[derive(Debug)]
-struct Step {
-    before: Option<Present>,
-    after: Option<Present>,
-}
-
-/// What becomes of instances, by address: of the old values and of the new ones.
-#[derive(Debug, Default)]
-pub(crate) struct VipEdits(HashMap<Vip, Vec<Step>>);
-
-impl VipEdits {
-    /// An instance was `before`, and is `after`; none is absent.
-    pub(crate) fn add(&mut self, before: Option<&Present>, after: Option<&Present>) {
-        let listed =
-            |entry: Option<&Present>| entry.map(|entry| addresses(&entry.record().instance)).unwrap_or_default();
-        let (old, new) = (listed(before), listed(after));
-        for vip in old.union(&new) {
-            let step = Step {
-                before: before.filter(|_| old.contains(vip)).cloned(),
-                after: after.filter(|_| new.contains(vip)).cloned(),
-            };
-            self.0.entry(vip.clone()).or_default().push(step);
+    fn shard_of(&self, security: Security, address: &str) -> usize {
+        let place = usize::try_from(self.hasher.hash_one(address) % SHARDS as u64).unwrap_or_default();
+        match security {
+            Security::Plain => place,
+            Security::Secure => SHARDS + place,
         }
     }
 }
 
 /// The addresses that an instance lists: split at commas, neither trimmed nor changed in case, as Eureka does.
-fn addresses(instance: &InstanceInfo) -> HashSet<Vip> {
+fn addresses(instance: &InstanceInfo) -> impl Iterator<Item = (Security, &str)> {
     let lists = [(Security::Plain, &instance.vip_address), (Security::Secure, &instance.secure_vip_address)];
-    let mut found = HashSet::new();
-    for (security, list) in lists {
-        let list = list.as_deref().unwrap_or_default();
-        let addresses = list.split(',').filter(|address| !address.is_empty()).take(MOST_ADDRESSES);
-        found.extend(addresses.map(|address| Vip { security, address: address.into() }));
-    }
-    found
+    lists.into_iter().flat_map(|(security, list)| {
+        let addresses = list.as_deref().unwrap_or_default().split(',').filter(|address| !address.is_empty());
+        addresses.take(MOST_ADDRESSES).map(move |address| (security, address))
+    })
 }
 
 #[cfg(test)]

@@ -199,7 +199,7 @@ proptest! {
                 }
                 Act::Level => {
                     follower.carry_out(follower.plan(&view), &metrics).into_iter().for_each(|message| reader.apply(message));
-                    prop_assert_eq!(reader.watermark, Some(view.position));
+                    prop_assert_eq!(reader.watermark, Some(view.level.position));
                     if mode == FollowMode::Push {
                         for key in &keys {
                             if reader.text(key).is_some() {
@@ -263,6 +263,37 @@ fn b65_only_payloads_that_a_change_touches_are_looked_at() {
     assert!(!interest.lacks(&vip(8)));
     drop(follower);
     assert_eq!(interest.scopes(), []);
+}
+
+#[test]
+fn a_follower_that_looks_at_nothing_is_told_how_far_the_view_is_and_keeps_none() {
+    let metrics = Metrics::default();
+    for mode in [FollowMode::Push, FollowMode::OnRequest] {
+        let (mut state, follower) = (empty_state(), Follower::new(mode, Arc::default()));
+        assert!(!follower.looks_at_something());
+        let told = follower.tell(state.level().unwrap()).unwrap();
+        assert!(matches!(told.step, Some(Step::Watermark(_))));
+        assert!(follower.tell(state.level().unwrap()).is_none(), "it knows that");
+
+        state.changes(Revision(0), Revision(1), vec![change(1, 0, 0, ActionType::Added)], NOW.mono).unwrap();
+        let view = state.view().unwrap();
+        let app = Scope::Application(AppName::parse("APP-0").unwrap());
+        follower.subscribe(key(app, Form::Json), None, told.sequence, &view, &metrics);
+        assert!(follower.looks_at_something());
+        follower.carry_out(follower.plan(&view), &metrics);
+        assert_eq!(
+            follower.looks_at_something(),
+            mode == FollowMode::Push,
+            "pages are kept fresh for who wants them pushed"
+        );
+
+        state.changes(Revision(1), Revision(2), vec![change(2, 0, 0, ActionType::Deleted)], NOW.mono).unwrap();
+        follower.carry_out(follower.plan(&state.view().unwrap()), &metrics);
+        if mode == FollowMode::Push {
+            assert!(!follower.looks_at_something(), "its only payload is gone");
+            assert_eq!(Arc::strong_count(&view), 1);
+        }
+    }
 }
 
 #[test]

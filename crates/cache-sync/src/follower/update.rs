@@ -64,7 +64,7 @@ impl Parts {
         let template = PayloadUpdate {
             key: Some(key.into()),
             previous: previous.map(Into::into),
-            position: Some(view.position.into()),
+            position: Some(view.level.position.into()),
             ..PayloadUpdate::default()
         };
         Self { template, splices: Vec::new(), bytes: 0, made: Vec::new() }

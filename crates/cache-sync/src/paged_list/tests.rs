@@ -28,6 +28,12 @@ fn entry(app: &str, id: &str, dirty: i64, size: usize) -> Plain {
     Plain(Record { instance: Arc::new(instance), ..record(app, id) }, size)
 }
 
+#[derive(Clone, Debug)]
+enum Edit {
+    Put(Plain),
+    Remove(Plain),
+}
+
 type Oracle = BTreeMap<InstanceKey, Plain>;
 
 /// What must hold of a list after every edit.
@@ -79,14 +85,16 @@ fn check_document(list: &PagedList<Plain>, form: Form) {
     assert_eq!(String::from_utf8(paged).unwrap(), String::from_utf8(whole).unwrap());
 }
 
-fn apply(list: &mut PagedList<Plain>, oracle: &mut Oracle, edits: Vec<Edit<Plain>>) {
-    for edit in &edits {
-        match edit {
-            Edit::Put(entry) => oracle.insert(entry.0.key().clone(), entry.clone()),
-            Edit::Remove(entry) => oracle.remove(entry.0.key()),
+fn apply(list: &mut PagedList<Plain>, oracle: &mut Oracle, edits: Vec<Edit>) {
+    let now = Mono::from_nanos(1);
+    for edit in edits {
+        let (before, expected) = match edit {
+            Edit::Put(entry) => (list.put(entry.clone(), now), oracle.insert(entry.0.key().clone(), entry)),
+            Edit::Remove(entry) => (list.remove(&entry, now), oracle.remove(entry.0.key())),
         };
+        let stamp = |entry: Option<Plain>| entry.map(|entry| entry.0.instance.last_dirty);
+        assert_eq!(stamp(before), stamp(expected));
     }
-    list.edit(edits, Mono::from_nanos(1));
 }
 
 proptest! {
@@ -104,12 +112,33 @@ proptest! {
                 let entry = entry(&format!("APP-{app}"), &format!("i{id:03}"), stamp, size);
                 if put { Edit::Put(entry) } else { Edit::Remove(entry) }
             });
+            let (shared, held) = (list.clone(), oracle.clone());
             apply(&mut list, &mut oracle, edits.collect());
             check(&list, &oracle);
+            // Whoever shares the leaves sees nothing of it.
+            check(&shared, &held);
         }
         check_document(&list, Form::Json);
         check_document(&list, Form::Xml);
     }
+}
+
+#[test]
+fn what_nobody_shares_is_edited_in_place_and_its_pages_are_made_anew() {
+    let (mut list, mut oracle) = (PagedList::default(), Oracle::new());
+    let all = (0..100).map(|n| Edit::Put(entry("APP", &format!("i{n:04}"), 1, 1000)));
+    apply(&mut list, &mut oracle, all.collect());
+    let places = |list: &PagedList<Plain>| list.leaves().iter().map(Arc::as_ptr).collect::<Vec<_>>();
+    let before = places(&list);
+    check_document(&list, Form::Json);
+    apply(
+        &mut list,
+        &mut oracle,
+        vec![Edit::Put(entry("APP", "i0050", 2, 1000)), Edit::Remove(entry("APP", "i0007", 1, 0))],
+    );
+    assert_eq!(places(&list), before);
+    check(&list, &oracle);
+    check_document(&list, Form::Json);
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl ViewState {
         for scope in scopes {
             let due = match scope {
                 Scope::All => stale.add_present(expiry.split(self.registry.leaves(), now)),
-                Scope::Delta => stale.add_changed(expiry.split(&self.shown_delta, now)),
+                Scope::Delta => stale.add_changed(expiry.split(self.delta.leaves(), now)),
                 Scope::Application(app) => stale.add_present(expiry.split(self.registry.leaves_of(app), now)),
                 Scope::Vip(vip) => {
                     let leaves = self.vips.get(vip).map(|members| members.leaves()).unwrap_or_default();
@@ -101,13 +101,14 @@ impl ViewState {
         };
         let renewed: Vec<Record> = read.iter().filter(shown).cloned().collect();
         let mut changes = !renewed.is_empty();
-        self.put(renewed, now);
+        renewed.into_iter().for_each(|record| self.put(record, now));
         if stale.rebuilds_delta {
+            let before = self.delta.leaves().to_vec();
             self.delta.renew(read, now);
-            let before = Arc::clone(&self.shown_delta);
-            self.show_delta(now);
+            self.delta.rebuild(self.retention, now);
             let same = |(old, new): (&Arc<Leaf<Changed>>, &Arc<Leaf<Changed>>)| Arc::ptr_eq(old, new);
-            changes |= before.len() != self.shown_delta.len() || !before.iter().zip(&*self.shown_delta).all(same);
+            let after = self.delta.leaves();
+            changes |= before.len() != after.len() || !before.iter().zip(after).all(same);
         }
         changes
     }

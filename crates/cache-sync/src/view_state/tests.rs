@@ -63,7 +63,7 @@ fn a_registry_that_comes_back_empty_empties_nobody_until_it_is_warm() {
 
     state.snapshot(snapshot(at(2, 0), false, vec![]), now(10));
     assert_eq!(listed(&state.view().unwrap()), [("i1".into(), 1), ("i2".into(), 1), ("i3".into(), 1)]);
-    assert!(state.view().unwrap().complete);
+    assert!(state.view().unwrap().level.complete);
 
     let again =
         vec![change(1, registered("i1", 2, ActionType::Added)), change(2, registered("i3", 1, ActionType::Deleted))];
@@ -81,9 +81,9 @@ fn a_registry_that_comes_back_empty_empties_nobody_until_it_is_warm() {
 fn a_view_that_began_with_a_cold_snapshot_is_not_complete() {
     let mut state = ViewState::new(RETENTION, now(0).unix.0);
     state.snapshot(snapshot(at(1, 0), false, vec![]), now(0));
-    assert!(!state.view().unwrap().complete);
+    assert!(!state.view().unwrap().level.complete);
     state.warm(now(90));
-    assert!(state.view().unwrap().complete);
+    assert!(state.view().unwrap().level.complete);
 }
 
 #[test]
@@ -193,7 +193,7 @@ proptest! {
                 }
             }
             let view = state.view().unwrap();
-            prop_assert_eq!(view.position, at(epoch, revision));
+            prop_assert_eq!(view.level.position, at(epoch, revision));
             prop_assert_eq!(listed(&view), expected.iter().map(|(id, dirty)| (id.clone(), *dirty)).collect::<Vec<_>>());
             prop_assert_eq!(view.counts.total(), expected.len() as u64);
         }

@@ -138,7 +138,7 @@ fn srv_99_entries_leave_the_queue_by_age_and_the_document_at_its_expiry() {
     assert!(state.read_lease_times(&stale, reading, mono(100_000), mono(100_000)));
     for (second, queued) in [(180, 1), (210, 0), (240, 0), (270, 0)] {
         state.drop_old_changes(mono(second * 1000));
-        assert_eq!(state.delta.list().entries().count(), queued, "at {second} s");
+        assert_eq!(state.delta.len(), queued, "at {second} s");
         assert!(state.expired(&[Scope::Delta], EXPIRY, mono(second * 1000)).0.is_empty(), "at {second} s");
         assert_eq!(shown(&state.view().unwrap(), &Scope::Delta), [7], "at {second} s");
     }
