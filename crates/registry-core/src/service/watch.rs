@@ -22,7 +22,7 @@ use registry_proto::{
     types,
 };
 use std::{sync::Arc, time::Duration};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
@@ -31,6 +31,9 @@ const CHANGES: Limit = Limit { messages: 512, bytes: PART_BYTES };
 const SNAPSHOT: Limit = Limit { messages: 1000, bytes: PART_BYTES };
 /// A little under 1 MiB, as sizes are estimates.
 const PART_BYTES: usize = 900 << 10;
+
+/// A lone change leaves at once; what follows within this time goes together.
+const COALESCE: Duration = Duration::from_millis(2);
 
 /// The stream of one watch; it ends when the process stops.
 pub(super) fn stream(
@@ -57,6 +60,7 @@ struct Watch {
     recent: Duration,
     told_warm: bool,
     told_open: bool,
+    rest_until: Option<Instant>,
     stage: Stage,
 }
 
@@ -84,6 +88,7 @@ impl Watch {
             recent: Duration::from_millis(request.recent_ms),
             told_warm: false,
             told_open: false,
+            rest_until: None,
             stage: Stage::Starting(request.resume),
             registry,
         }
@@ -116,6 +121,10 @@ impl Watch {
                 },
                 Stage::Following(revision) => {
                     let revision = *revision;
+                    if let Some(rest_until) = self.rest_until {
+                        tokio::time::sleep_until(rest_until).await;
+                        self.rest_until = None;
+                    }
                     match self.after(revision) {
                         Next::Send(step) => step,
                         Next::StartOver => {
@@ -195,6 +204,9 @@ impl Watch {
         let Some(last) = changes.last() else { return Next::Wait };
         let latest = Revision(last.revision);
         self.stage = Stage::Following(latest);
+        if latest == self.registry.hub().level().latest {
+            self.rest_until = Some(Instant::now() + COALESCE);
+        }
         Next::Send(Step::Changes(ChangeBatch { previous_revision: revision.0, revision: latest.0, changes }))
     }
 

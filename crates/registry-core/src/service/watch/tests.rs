@@ -168,11 +168,12 @@ impl Follower {
             self.step().await;
         }
         assert_eq!(self.view, held(&self.registry));
+        tokio::time::advance(COALESCE).await;
         assert!(self.stream.next().now_or_never().is_none(), "there is nothing more to say");
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_new_watcher_gets_a_snapshot_and_then_every_change() {
     let registry = registry(100, &ManualClock::new());
     register(&registry, 0..5);
@@ -185,7 +186,7 @@ async fn a_new_watcher_gets_a_snapshot_and_then_every_change() {
     assert_eq!((follower.snapshots, follower.revision), (1, Some(11)));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_waiting_watcher_is_woken_by_a_change() {
     let registry = registry(100, &ManualClock::new());
     let mut follower = Follower::new(&registry, &from(None));
@@ -199,7 +200,23 @@ async fn a_waiting_watcher_is_woken_by_a_change() {
     assert_eq!(waiting.await.unwrap(), Some(1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn a_lone_change_leaves_at_once_and_what_follows_it_goes_together() {
+    let registry = registry(100, &ManualClock::new());
+    let mut follower = Follower::new(&registry, &from(None));
+    follower.catch_up().await;
+    register(&registry, 0..1);
+    let lone = follower.stream.next().now_or_never();
+    assert!(matches!(lone.unwrap().unwrap().unwrap().step, Some(Step::Changes(batch)) if batch.revision == 1));
+    register(&registry, 1..2);
+    assert!(follower.stream.next().now_or_never().is_none());
+    register(&registry, 2..9);
+    tokio::time::advance(COALESCE).await;
+    let rest = follower.stream.next().now_or_never();
+    assert!(matches!(rest.unwrap().unwrap().unwrap().step, Some(Step::Changes(batch)) if batch.revision == 9));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_token_of_this_life_within_the_log_resumes_and_any_other_gets_a_snapshot() {
     let registry = registry(4, &ManualClock::new());
     register(&registry, 0..10);
@@ -228,7 +245,7 @@ async fn a_token_of_this_life_within_the_log_resumes_and_any_other_gets_a_snapsh
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_watcher_that_falls_out_of_the_log_starts_over() {
     let registry = registry(4, &ManualClock::new());
     let mut follower = Follower::new(&registry, &from(None));
@@ -241,7 +258,7 @@ async fn a_watcher_that_falls_out_of_the_log_starts_over() {
     assert_eq!(follower.snapshots, 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn large_snapshots_come_in_bounded_parts_and_changes_in_bounded_batches() {
     let registry = registry(3000, &ManualClock::new());
     let mut changes = Follower::new(&registry, &from(None));
@@ -253,7 +270,7 @@ async fn large_snapshots_come_in_bounded_parts_and_changes_in_bounded_batches() 
     assert_eq!(snapshot.parts, [1000, 1000, 500]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn no_message_is_longer_than_its_bound_however_large_the_instances() {
     let registry = registry(3000, &ManualClock::new());
     let large = |id: usize| InstanceInfo {
@@ -280,7 +297,7 @@ async fn no_message_is_longer_than_its_bound_however_large_the_instances() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn recent_changes_come_with_the_snapshot_and_say_since_when_they_are_complete() {
     let clock = ManualClock::new();
     let registry = registry(4, &clock);
@@ -298,7 +315,7 @@ async fn recent_changes_come_with_the_snapshot_and_say_since_when_they_are_compl
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_stream_is_told_once_that_the_registry_is_warm() {
     let registry = registry(100, &ManualClock::new());
     register(&registry, 0..2);
@@ -333,7 +350,7 @@ async fn each_stream_is_told_once_that_the_registry_is_warm() {
     late.catch_up().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn stopping_ends_watches_that_wait_and_watches_that_are_busy() {
     let registry = registry(100, &ManualClock::new());
     register(&registry, 0..2);
@@ -383,7 +400,7 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #[test]
     fn a_follower_always_ends_with_what_the_registry_holds(capacity in 1..6_usize, acts in prop::collection::vec(act(), 1..80)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let registry = registry(capacity, &ManualClock::new());
             let mut follower = Follower::new(&registry, &from(None));
