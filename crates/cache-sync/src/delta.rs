@@ -46,8 +46,8 @@ impl Entry for Changed {
         self.size as usize
     }
 
-    fn compare(&self, other: &Self) -> Ordering {
-        self.app().cmp(other.app()).then(self.place.cmp(&other.place))
+    fn compare_in_app(&self, other: &Self) -> Ordering {
+        self.place.cmp(&other.place)
     }
 }
 

@@ -12,14 +12,14 @@ use std::{
 };
 use wire_codec::{Extent, Form, Nesting, Page, PerForm, Place, Run};
 
-/// What a paged list holds: a record with its place in the list's order.
+/// What a paged list holds: a record with its place in the list's order, which is by application first.
 pub(crate) trait Entry: Clone + Send + Sync + 'static {
     /// The record.
     fn record(&self) -> &Record;
     /// About how many bytes its JSON document has.
     fn size(&self) -> usize;
-    /// Compares places; entries of one application are neighbours in every order.
-    fn compare(&self, other: &Self) -> Ordering;
+    /// Compares the places of two entries of one application.
+    fn compare_in_app(&self, other: &Self) -> Ordering;
 
     /// The application.
     fn app(&self) -> &AppName {
@@ -55,8 +55,8 @@ impl Entry for Present {
         self.size as usize
     }
 
-    fn compare(&self, other: &Self) -> Ordering {
-        self.record.key().cmp(other.record.key())
+    fn compare_in_app(&self, other: &Self) -> Ordering {
+        self.record.key().id.cmp(&other.record.key().id)
     }
 }
 
@@ -98,9 +98,9 @@ impl<E: Entry> Piece<E> {
         Arc::new(Self { entries, size, extent, encodings: Encodings::default() })
     }
 
-    /// The entry at the place of `probe`.
+    /// The entry at the place of `probe`, which is of the same application.
     pub(crate) fn get(&self, probe: &E) -> Option<&E> {
-        let at = self.entries.binary_search_by(|entry| entry.compare(probe)).ok()?;
+        let at = self.entries.binary_search_by(|entry| entry.compare_in_app(probe)).ok()?;
         self.entries.get(at)
     }
 
@@ -108,7 +108,7 @@ impl<E: Entry> Piece<E> {
     fn put(&mut self, entry: E) -> Option<E> {
         self.encodings = Encodings::default();
         self.size += entry.size();
-        match self.entries.binary_search_by(|held| held.compare(&entry)) {
+        match self.entries.binary_search_by(|held| held.compare_in_app(&entry)) {
             Ok(at) => {
                 let held = self.entries.get_mut(at).map(|slot| mem::replace(slot, entry));
                 self.size -= held.as_ref().map_or(0, Entry::size);
@@ -128,7 +128,7 @@ impl<E: Entry> Piece<E> {
     /// Removes the entry at the place of `probe`.
     fn remove(&mut self, probe: &E) -> Option<E> {
         self.encodings = Encodings::default();
-        let at = self.entries.binary_search_by(|entry| entry.compare(probe)).ok()?;
+        let at = self.entries.binary_search_by(|entry| entry.compare_in_app(probe)).ok()?;
         let held = self.entries.remove(at);
         self.size -= held.size();
         Some(held)
@@ -180,6 +180,8 @@ impl<E: Entry> Piece<E> {
 #[derive(Debug)]
 pub(crate) struct Leaf<E> {
     pieces: Vec<Arc<Piece<E>>>,
+    /// The first piece's application: a search looks at it in many leaves, and would otherwise follow three more pointers in each.
+    first_app: Option<AppName>,
     place: Place,
     size: usize,
     /// When the lease times of its records were read, the oldest of them: a moment in nanoseconds.
@@ -190,9 +192,14 @@ pub(crate) struct Leaf<E> {
 
 impl<E> Clone for Leaf<E> {
     fn clone(&self) -> Self {
-        let Self { pieces, place, size, read_at, encodings } = self;
-        let read_at = AtomicU64::new(read_at.load(Relaxed));
-        Self { pieces: pieces.clone(), place: *place, size: *size, read_at, encodings: encodings.clone() }
+        Self {
+            pieces: self.pieces.clone(),
+            first_app: self.first_app.clone(),
+            place: self.place,
+            size: self.size,
+            read_at: AtomicU64::new(self.read_at.load(Relaxed)),
+            encodings: self.encodings.clone(),
+        }
     }
 }
 
@@ -202,7 +209,8 @@ impl<E: Entry> Leaf<E> {
         debug_assert!(!pieces.is_empty(), "a leaf has pieces");
         let size = pieces.iter().map(|piece| piece.size()).sum();
         let read_at = AtomicU64::new(read_at.as_nanos());
-        Arc::new(Self { pieces, place, size, read_at, encodings: Encodings::default() })
+        let first_app = pieces.first().and_then(|piece| piece.app()).cloned();
+        Arc::new(Self { pieces, first_app, place, size, read_at, encodings: Encodings::default() })
     }
 
     /// Which piece has an application's entries, or where it would stand.
@@ -275,12 +283,20 @@ impl<E: Entry> Leaf<E> {
         self.pieces.iter().flat_map(|piece| piece.entries())
     }
 
-    pub(crate) fn first(&self) -> Option<&E> {
-        self.pieces.first().and_then(|piece| piece.first())
+    /// Whether this leaf begins behind the place of an entry.
+    pub(crate) fn is_behind(&self, entry: &E) -> bool {
+        match self.first_app().cmp(&Some(entry.app())) {
+            Ordering::Less => false,
+            Ordering::Greater => true,
+            Ordering::Equal => {
+                let first = self.pieces.first().and_then(|piece| piece.first());
+                first.is_some_and(|first| first.compare_in_app(entry) == Ordering::Greater)
+            }
+        }
     }
 
-    pub(crate) fn first_app(&self) -> Option<&AppName> {
-        self.pieces.first().and_then(|piece| piece.app())
+    pub(crate) const fn first_app(&self) -> Option<&AppName> {
+        self.first_app.as_ref()
     }
 
     pub(crate) fn last_app(&self) -> Option<&AppName> {

@@ -4,7 +4,7 @@
 
 use crate::leaf::{Entry, Leaf, Piece};
 use registry_model::{AppName, Mono};
-use std::{cmp::Ordering, mem, ops::Range, sync::Arc};
+use std::{mem, ops::Range, sync::Arc};
 use wire_codec::{Extent, Place};
 
 /// About how many plain JSON bytes a page has.
@@ -96,9 +96,7 @@ impl<E: Entry> PagedList<E> {
 
     /// The leaf in whose range an entry lies.
     fn leaf_of(&self, entry: &E) -> usize {
-        let after = self
-            .leaves
-            .partition_point(|leaf| leaf.first().is_some_and(|first| first.compare(entry) != Ordering::Greater));
+        let after = self.leaves.partition_point(|leaf| !leaf.is_behind(entry));
         let at = after.saturating_sub(1);
         let next = self.leaves.get(at + 1).is_some_and(|next| self.is_beyond(at, next, entry));
         if next { at + 1 } else { at }
@@ -108,7 +106,7 @@ impl<E: Entry> PagedList<E> {
     fn is_beyond(&self, at: usize, next: &Leaf<E>, entry: &E) -> bool {
         let joins_next = next.first_app() == Some(entry.app())
             && self.leaves.get(at).and_then(|leaf| leaf.last_app()) != Some(entry.app());
-        joins_next || next.first().is_some_and(|first| first.compare(entry) != Ordering::Greater)
+        joins_next || !next.is_behind(entry)
     }
 
     fn app_before(&self, at: usize) -> Option<&AppName> {

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use registry_model::{InstanceKey, Record, StatusCounts};
-use std::collections::BTreeMap;
+use std::{cmp::Ordering, collections::BTreeMap};
 use testkit::instances::{instance, key, record};
 use wire_codec::{Document, Form, Nesting, Run, encode_head, encode_page, encode_tail};
 
@@ -17,8 +17,8 @@ impl Entry for Plain {
     fn size(&self) -> usize {
         self.1
     }
-    fn compare(&self, other: &Self) -> Ordering {
-        self.0.key().cmp(other.0.key())
+    fn compare_in_app(&self, other: &Self) -> Ordering {
+        self.0.key().id.cmp(&other.0.key().id)
     }
 }
 
