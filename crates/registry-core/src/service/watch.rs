@@ -34,6 +34,8 @@ const PART_BYTES: usize = 900 << 10;
 
 /// A lone change leaves at once; what follows within this time goes together.
 const COALESCE: Duration = Duration::from_millis(2);
+/// So many changes need more than one message, or soon will.
+const FAR_BEHIND: u64 = 256;
 
 /// The stream of one watch; it ends when the process stops.
 pub(super) fn stream(
@@ -204,7 +206,8 @@ impl Watch {
         let Some(last) = changes.last() else { return Next::Wait };
         let latest = Revision(last.revision);
         self.stage = Stage::Following(latest);
-        if latest == self.registry.hub().level().latest {
+        // Who is far behind has no time to lose.
+        if self.registry.hub().level().latest.0.saturating_sub(latest.0) < FAR_BEHIND {
             self.rest_until = Some(Instant::now() + COALESCE);
         }
         Next::Send(Step::Changes(ChangeBatch { previous_revision: revision.0, revision: latest.0, changes }))
