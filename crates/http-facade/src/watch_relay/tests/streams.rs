@@ -1,6 +1,9 @@
 //! The relay as its watchers meet it: when it watches registry-core, and what they see of that.
 
-use crate::tests::{Bench, fakes};
+use crate::{
+    tests::{Bench, fakes},
+    watch_relay::{CATCH_UP, LINGER, LONGEST_DELAY},
+};
 use futures::{FutureExt as _, StreamExt as _};
 use registry_model::{Change, Revision, UnixMillis};
 use registry_proto::{
@@ -40,13 +43,40 @@ impl Line {
     }
 
     fn change(&self, previous: u64) {
-        let change = Change { revision: Revision(previous + 1), at: UnixMillis(1), record: record("A", "n") };
-        let changes = vec![change.into()];
+        self.changes(previous, UnixMillis(1));
+    }
+
+    /// One change, made at this time by the registry's clock.
+    fn changes(&self, previous: u64, at: UnixMillis) {
+        let changes = vec![change(previous + 1, at)];
         self.says(Step::Changes(ChangeBatch { previous_revision: previous, revision: previous + 1, changes }));
     }
 }
 
+fn change<C: From<Change>>(revision: u64, at: UnixMillis) -> C {
+    Change { revision: Revision(revision), at, record: record("A", "n") }.into()
+}
+
+/// What a watcher is told of [`Line::snapshot`] at 1/5.
+const SNAPSHOT: [&str; 3] = ["start 1/5 true", "records 1", "end"];
+
 impl Bench {
+    /// A facade whose first watch of the registry will be the line.
+    fn with_line() -> (Self, Line) {
+        let bench = Self::new(&[]);
+        let line = bench.line();
+        (bench, line)
+    }
+
+    /// The same with a watcher, which has been told the snapshot at 1/5.
+    async fn with_watcher() -> (Self, Line, BoxStream<WatchResponse>) {
+        let (bench, line) = Self::with_line();
+        let mut stream = bench.watches(None).await;
+        line.snapshot(1, 5);
+        assert_eq!(told(&mut stream, 3).await, SNAPSHOT);
+        (bench, line, stream)
+    }
+
     /// The next watch of the registry will be this.
     fn line(&self) -> Line {
         let (to, mut messages) = mpsc::channel(64);
@@ -58,6 +88,22 @@ impl Bench {
     async fn watches(&self, resume: Option<ResumeToken>) -> BoxStream<WatchResponse> {
         let service = crate::PublicRegistry::of(&self.facade);
         service.watch(Request::new(WatchRequest { resume, recent_ms: 0 })).await.unwrap().into_inner()
+    }
+
+    /// The relay tries again, and is given this.
+    fn line_again(&self) -> Line {
+        let line = self.line();
+        self.clock.advance(Duration::from_secs(1));
+        line
+    }
+
+    async fn has_noticed(&self) {
+        eventually("it has noticed", || self.facade.watches.held.lock().away.is_some()).await;
+    }
+
+    /// The relay has nobody to tell, and waits beside these sleepers for somebody to come.
+    async fn lingers(&self, sleepers: usize) {
+        eventually("the relay waits", || self.clock.sleepers() == sleepers + 1).await;
     }
 
     /// How often the registry has been asked for a watch.
@@ -95,15 +141,14 @@ fn is_silent(stream: &mut BoxStream<WatchResponse>) -> bool {
 
 #[tokio::test]
 async fn a_thousand_watchers_share_one_watch_of_the_registry() {
-    let bench = Bench::new(&[]);
-    let line = bench.line();
+    let (bench, line) = Bench::with_line();
     let mut streams = Vec::new();
     for _ in 0..1000 {
         streams.push(bench.watches(None).await);
     }
     line.snapshot(1, 5);
     for stream in &mut streams {
-        assert_eq!(told(stream, 3).await, ["start 1/5 true", "records 1", "end"]);
+        assert_eq!(told(stream, 3).await, SNAPSHOT);
     }
     line.change(5);
     for stream in &mut streams {
@@ -117,21 +162,16 @@ async fn a_thousand_watchers_share_one_watch_of_the_registry() {
 
 #[tokio::test]
 async fn a_lost_watch_is_resumed_and_its_watchers_stay() {
-    let bench = Bench::new(&[]);
-    let line = bench.line();
-    let mut stream = bench.watches(None).await;
-    line.snapshot(1, 5);
-    told(&mut stream, 3).await;
+    let (bench, line, mut stream) = Bench::with_watcher().await;
     drop(line);
-    eventually("it has noticed", || bench.facade.watches.held.lock().away.is_some()).await;
+    bench.has_noticed().await;
 
     // Meanwhile what is held is told.
-    assert_eq!(told(&mut bench.watches(None).await, 3).await, ["start 1/5 true", "records 1", "end"]);
+    assert_eq!(told(&mut bench.watches(None).await, 3).await, SNAPSHOT);
     let mut ahead = bench.watches(token(1, 6)).await;
     assert_eq!(ahead.next().await.unwrap().unwrap_err().code(), Code::Unavailable, "another facade may know more");
 
-    let line = bench.line();
-    bench.clock.advance(Duration::from_secs(1));
+    let line = bench.line_again();
     line.starts(1, 5, false);
     line.change(5);
     assert_eq!(told(&mut stream, 1).await, ["changes 5..6"]);
@@ -140,9 +180,8 @@ async fn a_lost_watch_is_resumed_and_its_watchers_stay() {
 
     // Another life, or a gap: everybody gets the snapshot.
     drop(line);
-    eventually("it has noticed", || bench.facade.watches.held.lock().away.is_some()).await;
-    let line = bench.line();
-    bench.clock.advance(Duration::from_secs(1));
+    bench.has_noticed().await;
+    let line = bench.line_again();
     line.snapshot(2, 1);
     assert_eq!(told(&mut stream, 3).await, ["start 2/1 true", "records 1", "end"]);
     line.change(1);
@@ -151,16 +190,11 @@ async fn a_lost_watch_is_resumed_and_its_watchers_stay() {
 
 #[tokio::test]
 async fn what_does_not_fit_is_asked_for_again_and_never_told() {
-    let bench = Bench::new(&[]);
-    let line = bench.line();
-    let mut stream = bench.watches(None).await;
-    line.snapshot(1, 5);
-    told(&mut stream, 3).await;
+    let (bench, line, mut stream) = Bench::with_watcher().await;
     line.change(6);
-    eventually("it has noticed", || bench.facade.watches.held.lock().away.is_some()).await;
+    bench.has_noticed().await;
     assert!(is_silent(&mut stream));
-    let line = bench.line();
-    bench.clock.advance(Duration::from_secs(1));
+    let line = bench.line_again();
     line.starts(1, 5, false);
     line.change(5);
     assert_eq!(told(&mut stream, 1).await, ["changes 5..6"]);
@@ -176,8 +210,7 @@ async fn without_a_registry_a_first_watcher_is_refused() {
 
 #[tokio::test]
 async fn a_watcher_that_is_ahead_waits_but_not_for_ever() {
-    let bench = Bench::new(&[]);
-    let line = bench.line();
+    let (bench, line) = Bench::with_line();
     let mut ahead = bench.watches(token(1, 6)).await;
     let mut nonsense = bench.watches(token(1, 99)).await;
     line.snapshot(1, 5);
@@ -187,28 +220,24 @@ async fn a_watcher_that_is_ahead_waits_but_not_for_ever() {
     line.change(5);
     assert_eq!(told(&mut ahead, 1).await, ["start 1/6 false"]);
     assert!(is_silent(&mut nonsense));
-    bench.clock.advance(super::super::CATCH_UP);
+    bench.clock.advance(CATCH_UP);
     assert_eq!(told(&mut nonsense, 1).await, ["start 1/6 true"]);
 }
 
 #[tokio::test]
 async fn the_watch_of_the_registry_outlives_its_last_watcher_for_a_while() {
-    let bench = Bench::new(&[]);
-    let line = bench.line();
-    let mut stream = bench.watches(None).await;
-    line.snapshot(1, 5);
-    told(&mut stream, 3).await;
+    let (bench, line, stream) = Bench::with_watcher().await;
     let sleepers = bench.clock.sleepers();
     drop(stream);
-    eventually("the relay waits", || bench.clock.sleepers() == sleepers + 1).await;
-    bench.clock.advance(super::super::LINGER - Duration::from_millis(1));
+    bench.lingers(sleepers).await;
+    bench.clock.advance(LINGER - Duration::from_millis(1));
     let mut stream = bench.watches(token(1, 5)).await;
     assert_eq!(told(&mut stream, 1).await, ["start 1/5 false"]);
     eventually("it does not wait any more", || bench.clock.sleepers() == sleepers).await;
 
     drop(stream);
-    eventually("the relay waits", || bench.clock.sleepers() == sleepers + 1).await;
-    bench.clock.advance(super::super::LINGER);
+    bench.lingers(sleepers).await;
+    bench.clock.advance(LINGER);
     eventually("it is closed", || line.0.is_closed() && !bench.facade.watches.held.lock().running).await;
     assert!(bench.facade.watches.held.lock().history.is_none());
 
@@ -221,11 +250,7 @@ async fn the_watch_of_the_registry_outlives_its_last_watcher_for_a_while() {
 
 #[tokio::test]
 async fn watches_end_when_the_process_stops() {
-    let bench = Bench::new(&[]);
-    let line = bench.line();
-    let mut stream = bench.watches(None).await;
-    line.snapshot(1, 5);
-    told(&mut stream, 3).await;
+    let (bench, _line, mut stream) = Bench::with_watcher().await;
     bench.process.stop().await;
     assert!(stream.next().await.is_none());
     let text = bench.process.metrics().encode();
@@ -234,19 +259,15 @@ async fn watches_end_when_the_process_stops() {
 
 #[tokio::test]
 async fn a_relay_without_watchers_ends_though_the_registry_is_away() {
-    let bench = Bench::new(&[]);
-    let line = bench.line();
-    let mut stream = bench.watches(None).await;
-    line.snapshot(1, 5);
-    told(&mut stream, 3).await;
+    let (bench, line, stream) = Bench::with_watcher().await;
     drop((line, stream));
+    bench.has_noticed().await;
     let relay = &bench.facade.watches;
-    eventually("it has noticed", || relay.held.lock().away.is_some()).await;
     let mut passed = Duration::ZERO;
-    while passed <= super::super::LINGER {
+    while passed <= LINGER {
         let asked = bench.asked();
-        bench.clock.advance(super::super::LONGEST_DELAY);
-        passed += super::super::LONGEST_DELAY;
+        bench.clock.advance(LONGEST_DELAY);
+        passed += LONGEST_DELAY;
         eventually("it has tried again", || bench.asked() > asked || !relay.held.lock().running).await;
     }
     let held = relay.held.lock();
@@ -255,8 +276,7 @@ async fn a_relay_without_watchers_ends_though_the_registry_is_away() {
 
 #[tokio::test]
 async fn a_watcher_that_is_ahead_does_not_wait_for_ever_where_there_is_always_a_change() {
-    let bench = Bench::new(&[]);
-    let line = bench.line();
+    let (bench, line) = Bench::with_line();
     let mut nonsense = bench.watches(token(1, 999)).await;
     let mut other = bench.watches(None).await;
     line.snapshot(1, 5);
@@ -268,18 +288,14 @@ async fn a_watcher_that_is_ahead_does_not_wait_for_ever_where_there_is_always_a_
         }
         line.change(revision);
         told(&mut other, 1).await;
-        bench.clock.advance(super::super::CATCH_UP / 5);
+        bench.clock.advance(CATCH_UP / 5);
     }
     panic!("it still waits");
 }
 
 #[tokio::test]
 async fn what_never_fits_is_asked_for_ever_more_rarely() {
-    let bench = Bench::new(&[]);
-    let line = bench.line();
-    let mut stream = bench.watches(None).await;
-    line.snapshot(1, 5);
-    told(&mut stream, 3).await;
+    let (bench, line, _stream) = Bench::with_watcher().await;
     line.change(6);
     let breaks = || bench.facade.watches.metrics.breaks.get();
     for round in 1..10 {
@@ -287,7 +303,7 @@ async fn what_never_fits_is_asked_for_ever_more_rarely() {
         let line = bench.line();
         line.starts(1, 5, false);
         line.change(6);
-        bench.clock.advance(super::super::LONGEST_DELAY);
+        bench.clock.advance(LONGEST_DELAY);
     }
     eventually("it has broken", || breaks() == 10).await;
     let asked = bench.asked();
@@ -300,14 +316,8 @@ async fn what_never_fits_is_asked_for_ever_more_rarely() {
 
 #[tokio::test]
 async fn who_asks_for_no_recent_changes_is_sent_none_though_the_registrys_clock_is_ahead() {
-    let bench = Bench::new(&[]);
-    let line = bench.line();
-    let mut first = bench.watches(None).await;
-    line.snapshot(1, 5);
-    told(&mut first, 3).await;
-    let ahead = UnixMillis(i64::MAX - 1);
-    let changes = vec![Change { revision: Revision(6), at: ahead, record: record("A", "n") }.into()];
-    line.says(Step::Changes(ChangeBatch { previous_revision: 5, revision: 6, changes }));
+    let (bench, line, mut first) = Bench::with_watcher().await;
+    line.changes(5, UnixMillis(i64::MAX - 1));
     told(&mut first, 1).await;
     drop(first);
     let mut stream = bench.watches(None).await;
@@ -318,12 +328,10 @@ async fn who_asks_for_no_recent_changes_is_sent_none_though_the_registrys_clock_
 #[tokio::test]
 async fn who_goes_on_from_before_the_relays_snapshot_is_not_told_that_a_gate_is_closed_that_was_open() {
     for (revision, told) in [(1, (false, true)), (2, (true, true)), (3, (true, false)), (4, (true, false))] {
-        let bench = Bench::new(&[]);
-        let line = bench.line();
+        let (bench, line) = Bench::with_line();
         let mut stream = bench.watches(token(1, revision)).await;
         line.starts(1, 5, true);
-        let change = |revision| Change { revision: Revision(revision), at: UnixMillis(1), record: record("A", "n") };
-        let recent = (2..=5).map(|revision| change(revision).into()).collect();
+        let recent = (2..=5).map(|revision| change(revision, UnixMillis(1))).collect();
         line.says(Step::Snapshot(SnapshotPart { records: vec![record("A", "n").into()], recent }));
         line.says(Step::SnapshotEnd(SnapshotEnd::default()));
         let Step::Start(start) = stream.next().await.unwrap().unwrap().step.unwrap() else { panic!("no start") };
