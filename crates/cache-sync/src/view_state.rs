@@ -10,6 +10,7 @@ use crate::{
     view::{DeltaVersions, Ends, Level, View},
     vips::Vips,
 };
+use foldhash::fast::RandomState;
 use registry_model::{
     ActionType, Change, InstanceKey, Mono, NodeId, Position, Record, Revision, StatusCounts, UnixMillis,
 };
@@ -58,7 +59,7 @@ pub(crate) struct ViewState {
     /// Whether any registry that was followed has let lists be served: one that starts over closes nothing.
     gate_open: bool,
     /// While the registry is not warm: the instances that its present life has named.
-    named: Option<HashSet<InstanceKey>>,
+    named: Option<HashSet<InstanceKey, RandomState>>,
 }
 
 impl ViewState {
@@ -117,7 +118,7 @@ impl ViewState {
         self.at = Some((node, position));
         self.complete = self.complete || warm;
         self.gate_open |= gate_open;
-        let named: HashSet<InstanceKey> = records.iter().map(|record| record.key().clone()).collect();
+        let named: HashSet<InstanceKey, RandomState> = records.iter().map(|record| record.key().clone()).collect();
         if same_life && let Some(known) = self.named.take() {
             // What this life had named and its snapshot lacks was removed in the part of the log that is lost.
             self.remove(now, |key| known.contains(key) && !named.contains(key));
