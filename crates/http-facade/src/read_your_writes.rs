@@ -73,6 +73,16 @@ impl State {
     fn awaited(&self) -> Option<Position> {
         self.acknowledged.filter(|position| self.following && !self.has_seen(*position))
     }
+
+    /// How many revisions the tier is behind of what was acknowledged; 0 while they cannot be compared.
+    fn lag(&self) -> u64 {
+        match (self.acknowledged, self.mark) {
+            (Some(acknowledged), Some(mark)) if acknowledged.epoch == mark.epoch => {
+                acknowledged.revision.0.saturating_sub(mark.revision.0)
+            }
+            (Some(_) | None, Some(_) | None) => 0,
+        }
+    }
 }
 
 impl ReadYourWrites {
@@ -80,10 +90,11 @@ impl ReadYourWrites {
         Self { waiting, behind: AtomicBool::new(false), state: Mutex::default(), moved: watch::Sender::new(0) }
     }
 
-    /// A writer is about to be told that its write is done.
-    pub(crate) fn acknowledged(&self, position: Position) {
+    /// A writer is about to be told that its write is done. Returns how many revisions the tier is behind of it; 0 while that
+    /// cannot be said.
+    pub(crate) fn acknowledged(&self, position: Position) -> u64 {
         if self.waiting == Waiting::Off {
-            return;
+            return 0;
         }
         let mut state = self.state.lock();
         state.hear_of(position.epoch);
@@ -96,14 +107,16 @@ impl ReadYourWrites {
             state.acknowledged = Some(position);
         }
         self.behind.store(state.awaited().is_some(), Ordering::Release);
+        state.lag()
     }
 
-    /// Everything that is held is as new as this.
-    pub(crate) fn watermark(&self, position: Position) {
+    /// Everything that is held is as new as this. Returns how far that is behind, as [`acknowledged`](Self::acknowledged) does.
+    pub(crate) fn watermark(&self, position: Position) -> u64 {
         let mut state = self.state.lock();
         state.hear_of(position.epoch);
         state.mark = Some(position);
         self.publish(&state);
+        state.lag()
     }
 
     /// There is a follow stream that brings watermarks.
@@ -125,17 +138,6 @@ impl ReadYourWrites {
     fn publish(&self, state: &State) {
         self.behind.store(state.awaited().is_some(), Ordering::Release);
         self.moved.send_modify(|moves| *moves = moves.wrapping_add(1));
-    }
-
-    /// How many revisions the tier is behind of what was acknowledged; 0 while they cannot be compared.
-    pub(crate) fn lag(&self) -> u64 {
-        let state = self.state.lock();
-        match (state.acknowledged, state.mark) {
-            (Some(acknowledged), Some(mark)) if acknowledged.epoch == mark.epoch => {
-                acknowledged.revision.0.saturating_sub(mark.revision.0)
-            }
-            (Some(_) | None, Some(_) | None) => 0,
-        }
     }
 
     /// Waits until the tier has seen what had been acknowledged at the time of the call. One load when it already has.
@@ -193,12 +195,11 @@ mod tests {
         writes.acknowledged(at(1, 3));
         assert!(is_level(&writes));
         writes.acknowledged(at(1, 5));
-        writes.acknowledged(at(1, 4));
+        assert_eq!(writes.acknowledged(at(1, 4)), 2);
         assert!(!is_level(&writes));
-        assert_eq!(writes.lag(), 2);
-        writes.watermark(at(1, 4));
+        assert_eq!(writes.watermark(at(1, 4)), 1);
         assert!(!is_level(&writes));
-        writes.watermark(at(1, 5));
+        assert_eq!(writes.watermark(at(1, 5)), 0);
         assert!(is_level(&writes));
     }
 

@@ -2,9 +2,15 @@
 //! `request_document` and `routes`.
 
 use bytes::{Bytes, BytesMut};
+use futures::FutureExt;
 use http_body_util::BodyExt;
 use service_runtime::SharedClock;
-use std::{num::NonZeroUsize, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    num::NonZeroUsize,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wire_codec::NotInflated;
 
@@ -101,9 +107,14 @@ impl Bodies {
         if self.is_too_long(&*body) {
             return Err(Refused::TooLarge);
         }
+        let mut reading = pin!(self.collect(body));
+        // Nearly always all of it is here by now; then no timer is needed.
+        if let Some(read) = reading.as_mut().now_or_never() {
+            return read;
+        }
         tokio::select! {
             biased;
-            read = self.collect(body) => read,
+            read = reading => read,
             () = self.clock.sleep(PATIENCE) => Err(Refused::TooSlow),
         }
     }
@@ -205,10 +216,10 @@ pub(crate) fn gunzip(compressed: &[u8], limit: usize) -> Result<Vec<u8>, Refused
 mod tests {
     use super::*;
     use flate2::{Compression, write::GzEncoder};
-    use futures::{FutureExt, stream};
+    use futures::stream;
     use http_body::Frame;
     use http_body_util::{Full, StreamBody};
-    use std::{convert::Infallible, io::Write, pin::pin};
+    use std::{convert::Infallible, io::Write};
     use testkit::ManualClock;
 
     fn bodies(limit: usize) -> (Bodies, ManualClock) {
@@ -237,6 +248,24 @@ mod tests {
     async fn a_longer_body_is_refused_announced_or_not() {
         assert_eq!(read(Full::new(Bytes::from_static(b"123456789")), &bodies(8).0).await, Err(Refused::TooLarge));
         assert_eq!(read(chunks(&["1234", "56789"]), &bodies(8).0).await, Err(Refused::TooLarge));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_comes_late_is_waited_for_and_one_that_is_there_takes_no_timer() {
+        let (bodies, manual) = bodies(8);
+        let late = StreamBody::new(stream::once(async {
+            // Once for the first look, once until there is a timer.
+            tokio::task::yield_now().await;
+            tokio::task::yield_now().await;
+            assert_eq!(manual.sleepers(), 1);
+            Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"1234")))
+        }));
+        assert_eq!(read(late, &bodies).await.unwrap(), "1234");
+        let here = StreamBody::new(stream::once(async {
+            assert_eq!(manual.sleepers(), 0);
+            Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"5678")))
+        }));
+        assert_eq!(read(here, &bodies).await.unwrap(), "5678");
     }
 
     #[tokio::test]

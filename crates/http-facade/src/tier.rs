@@ -134,18 +134,16 @@ impl Tier {
 
     /// A writer is about to be told that its write is done.
     pub(crate) fn acknowledged(&self, position: Position) {
-        self.writes.acknowledged(position);
-        self.measure_lag();
+        self.show_lag(self.writes.acknowledged(position));
     }
 
     /// Everything that is held is as new as this.
     pub(crate) fn watermark(&self, position: Position) {
-        self.writes.watermark(position);
-        self.measure_lag();
+        self.show_lag(self.writes.watermark(position));
     }
 
-    fn measure_lag(&self) {
-        self.metrics.watermark_lag.set(i64::try_from(self.writes.lag()).unwrap_or(i64::MAX));
+    fn show_lag(&self, revisions: u64) {
+        self.metrics.watermark_lag.set(i64::try_from(revisions).unwrap_or(i64::MAX));
     }
 
     async fn fill(self: &Arc<Self>, key: Key) -> Result<Arc<Held>, Missing> {

@@ -8,7 +8,7 @@ use crate::{
     request_document, respond,
 };
 use bytes::Bytes;
-use http::{HeaderMap, Response, StatusCode, request::Parts};
+use http::{HeaderMap, HeaderName, Response, StatusCode, request::Parts};
 use registry_model::{AppName, InstanceStatus, Origin, Record};
 use registry_proto::{
     IntoModel,
@@ -19,7 +19,7 @@ use std::{pin::pin, sync::Arc};
 use tonic::Request;
 use wire_codec::Form;
 
-const REPLICATION: &str = "x-netflix-discovery-replication";
+static REPLICATION: HeaderName = HeaderName::from_static("x-netflix-discovery-replication");
 
 /// In place of an application: whichever has the instance.
 pub(crate) const ANY_APPLICATION: &str = "";
@@ -147,7 +147,7 @@ where
 
 /// Another server's request, if it says so in exactly these letters.
 pub(crate) fn origin(headers: &HeaderMap) -> types::Origin {
-    let replicated = headers.get(REPLICATION).is_some_and(|value| value.as_bytes() == b"true");
+    let replicated = headers.get(&REPLICATION).is_some_and(|value| value.as_bytes() == b"true");
     match replicated {
         true => Origin::Peer.into(),
         false => Origin::Client.into(),
