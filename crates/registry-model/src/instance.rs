@@ -241,7 +241,8 @@ impl<K: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(K, V)> for Metadata {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         /// Up to here a search through the pairs is faster than a table.
         const FEW: usize = 32;
-        let mut kept: Vec<(Box<str>, Box<str>)> = Vec::new();
+        let pairs = pairs.into_iter();
+        let mut kept: Vec<(Box<str>, Box<str>)> = Vec::with_capacity(pairs.size_hint().0);
         let mut places = std::collections::HashMap::new();
         for (key, value) in pairs {
             let (key, value) = (key.into(), value.into());

@@ -3,16 +3,16 @@
 
 mod batch;
 mod elements;
-mod entries;
 mod fields;
+mod json;
 mod markup;
 mod scalar;
 mod unicode;
 
 use crate::MediaType;
 pub use batch::{BatchAction, BatchItem, MAX_BATCH_ITEMS, decode_batch};
-use entries::Entries;
 use fields::Sheet;
+use json::{Json, check_shape};
 use registry_model::{Classify, ErrorClass, RegistrationDraft};
 use std::borrow::Cow;
 
@@ -147,13 +147,22 @@ pub fn decode_registration(media: MediaType, body: &[u8]) -> Result<Registration
 }
 
 fn decode_json(body: &str) -> Result<RegistrationDraft, DecodeError> {
-    entries::check_shape(body, MAX_ENTRIES)?;
-    let root = Entries::of_document(body)?;
-    let [(name, instance)] = root.as_slice() else { return Err(DecodeError::Root) };
-    if name != "instance" {
-        return Err(DecodeError::Root);
-    }
-    Sheet::read(&Entries::of_object("instance", instance.get())?)
+    check_shape(body, MAX_ENTRIES)?;
+    Json::read(body, |json| {
+        json.open("body").map_err(|_| DecodeError::Root)?;
+        if json.key()?.is_none_or(|key| key != "instance") {
+            return Err(DecodeError::Root);
+        }
+        let mut instance = *json;
+        let draft = Sheet::read("instance", &mut instance);
+        if draft.is_ok() {
+            *json = instance
+        } else {
+            json.skip()?
+        }
+        // A fault of the outer object is told before one of the instance.
+        if json.key()?.is_none() { draft } else { Err(DecodeError::Root) }
+    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The fields of an instance, each with its own tolerance. Called by `decode`.
 
-use super::{DecodeError, entries::Entries, scalar::Value};
+use super::{DecodeError, json::Json, scalar::Value};
 use crate::writer::{AMAZON_CLASS, MARKER_CLASS};
 use registry_model::{
     DataCenterDraft, DataCenterName, InstanceStatus, LeaseTerms, Metadata, Port, RegistrationDraft, UnixMillis,
 };
+use std::borrow::Cow;
 
 /// The class that some Go clients name; the same as the marker.
 const MY_OWN_CLASS: &str = "com.netflix.appinfo.MyDataCenterInfo";
@@ -17,11 +18,12 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    /// Reads all fields.
-    pub(super) fn read(entries: &Entries<'_>) -> Result<RegistrationDraft, DecodeError> {
+    /// Reads the instance that follows.
+    pub(super) fn read(field: &'static str, json: &mut Json<'_>) -> Result<RegistrationDraft, DecodeError> {
         let mut sheet = Self::default();
-        for (key, json) in entries.given() {
-            sheet.field(key, json)?;
+        json.open(field)?;
+        while let Some(key) = json.given()? {
+            sheet.field(&key, json)?;
         }
         let Self { mut draft, app } = sheet;
         draft.app = app.ok_or(DecodeError::MissingApp)?;
@@ -29,8 +31,8 @@ impl Sheet {
         Ok(draft)
     }
 
-    /// Reads one field; `json` is not `null`.
-    fn field(&mut self, key: &str, json: &str) -> Result<(), DecodeError> {
+    /// Reads one field, which is not `null`.
+    fn field(&mut self, key: &str, json: &mut Json<'_>) -> Result<(), DecodeError> {
         let draft = &mut self.draft;
         match key {
             "instanceId" => draft.instance_id = text("instanceId", json)?,
@@ -44,7 +46,7 @@ impl Sheet {
             }
             "port" => draft.port = Some(port("port", json, Port::DEFAULT)?),
             "securePort" => draft.secure_port = Some(port("securePort", json, Port::DEFAULT_SECURE)?),
-            "countryId" => draft.country_id = Some(Value::of(json)?.to_small_integer("countryId")?),
+            "countryId" => draft.country_id = Some(json.value()?.to_small_integer("countryId")?),
             "dataCenterInfo" => draft.data_center = Some(data_center(json)?),
             "leaseInfo" => draft.lease_terms = Some(lease(json)?),
             "metadata" => draft.metadata = metadata("metadata", json)?,
@@ -60,7 +62,7 @@ impl Sheet {
             "asgName" => draft.asg_name = text("asgName", json)?,
             "lastUpdatedTimestamp" => draft.last_updated = Some(time("lastUpdatedTimestamp", json)?),
             "lastDirtyTimestamp" => draft.last_dirty = Some(time("lastDirtyTimestamp", json)?),
-            _ => {}
+            _ => json.skip()?,
         }
         Ok(())
     }
@@ -79,43 +81,41 @@ fn derive_id(draft: &mut RegistrationDraft) {
     draft.instance_id = Some(derived);
 }
 
-fn text(field: &'static str, json: &str) -> Result<Option<Box<str>>, DecodeError> {
-    Ok(Value::of(json)?.into_text(field)?.map(Into::into))
+fn text(field: &'static str, json: &mut Json<'_>) -> Result<Option<Box<str>>, DecodeError> {
+    Ok(json.value()?.into_text(field)?.map(Into::into))
 }
 
 /// Only exact names; every other text means that nothing is known.
-fn status(field: &'static str, json: &str) -> Result<InstanceStatus, DecodeError> {
-    let text = Value::of(json)?.into_text(field)?;
+fn status(field: &'static str, json: &mut Json<'_>) -> Result<InstanceStatus, DecodeError> {
+    let text = json.value()?.into_text(field)?;
     Ok(text.and_then(|text| text.parse().ok()).unwrap_or(InstanceStatus::Unknown))
 }
 
-fn time(field: &'static str, json: &str) -> Result<UnixMillis, DecodeError> {
-    Value::of(json)?.to_integer(field).map(UnixMillis)
+fn time(field: &'static str, json: &mut Json<'_>) -> Result<UnixMillis, DecodeError> {
+    json.value()?.to_integer(field).map(UnixMillis)
 }
 
 /// A port object; a bare number is an object with nothing else in it.
-fn port(field: &'static str, json: &str, default: Port) -> Result<Port, DecodeError> {
+fn port(field: &'static str, json: &mut Json<'_>, default: Port) -> Result<Port, DecodeError> {
     let mut port = default;
-    match Value::of(json)? {
-        Value::Nested(object) => {
-            for (key, json) in Entries::of_object(field, object)?.all() {
-                match key {
-                    "$" => port.number = Value::of(json)?.to_small_integer(field)?,
-                    "@enabled" => port.enabled = enabled(field, json)?,
-                    _ => {}
-                }
-            }
-        }
-        bare @ (Value::Text(_) | Value::Number(_) | Value::True | Value::False | Value::Null) => {
-            let number = bare.numeric(field)?.ok_or(DecodeError::NotAPort { field })?;
-            port.number = i32::try_from(number).map_err(|_| DecodeError::TooLarge { field })?;
+    if !json.nests() {
+        let number = json.value()?.numeric(field)?.ok_or(DecodeError::NotAPort { field })?;
+        port.number = i32::try_from(number).map_err(|_| DecodeError::TooLarge { field })?;
+        return Ok(port);
+    }
+    json.open(field)?;
+    while let Some(key) = json.key()? {
+        match &*key {
+            "$" => port.number = json.value()?.to_small_integer(field)?,
+            "@enabled" => port.enabled = enabled(field, json)?,
+            _ => json.skip()?,
         }
     }
     Ok(port)
 }
 
-fn enabled(field: &'static str, json: &str) -> Result<bool, DecodeError> {
-    Ok(match Value::of(json)? {
+fn enabled(field: &'static str, json: &mut Json<'_>) -> Result<bool, DecodeError> {
+    Ok(match json.value()? {
         Value::Text(text) => text == "true",
         Value::Number(number) => number.parse::<f64>().is_ok_and(|number| number != 0.0),
         Value::True => true,
@@ -125,44 +125,49 @@ fn enabled(field: &'static str, json: &str) -> Result<bool, DecodeError> {
 }
 
 /// Times that a client sends are the server's to set and are not read.
-fn lease(json: &str) -> Result<LeaseTerms, DecodeError> {
+fn lease(json: &mut Json<'_>) -> Result<LeaseTerms, DecodeError> {
     let (mut renewal, mut duration) = (0, 0);
-    for (key, json) in Entries::of_object("leaseInfo", json)?.given() {
-        match key {
+    json.open("leaseInfo")?;
+    while let Some(key) = json.given()? {
+        match &*key {
             "renewalIntervalInSecs" => {
-                renewal = Value::of(json)?.to_small_integer("leaseInfo.renewalIntervalInSecs")?;
+                renewal = json.value()?.to_small_integer("leaseInfo.renewalIntervalInSecs")?;
             }
-            "durationInSecs" => duration = Value::of(json)?.to_small_integer("leaseInfo.durationInSecs")?,
-            _ => {}
+            "durationInSecs" => duration = json.value()?.to_small_integer("leaseInfo.durationInSecs")?,
+            _ => json.skip()?,
         }
     }
     Ok(LeaseTerms::of(renewal, duration))
 }
 
 /// Texts, and everything else as its JSON text; `null` and the class marker are no entries.
-fn metadata(field: &'static str, json: &str) -> Result<Metadata, DecodeError> {
-    let entries = Entries::of_object(field, json)?;
+fn metadata(field: &'static str, json: &mut Json<'_>) -> Result<Metadata, DecodeError> {
     let mut pairs = Vec::new();
-    for (key, json) in entries.given().filter(|(key, _)| *key != "@class") {
-        if let Some(value) = Value::of(json)?.into_json_text() {
+    json.open(field)?;
+    while let Some(key) = json.given()? {
+        if key == "@class" {
+            json.skip()?;
+        } else if let Some(value) = json.value()?.into_json_text() {
             pairs.push((key, value));
         }
     }
     Ok(pairs.into_iter().collect())
 }
 
-fn data_center(json: &str) -> Result<DataCenterDraft, DecodeError> {
-    let entries = Entries::of_object("dataCenterInfo", json)?;
+fn data_center(json: &mut Json<'_>) -> Result<DataCenterDraft, DecodeError> {
     let (mut class, mut name, mut facts) = (None, None, None);
-    for (key, json) in entries.given() {
-        match key {
-            "@class" => class = text("dataCenterInfo.@class", json)?,
-            "name" => name = text("dataCenterInfo.name", json)?,
-            "metadata" => facts = Some(json),
-            _ => {}
+    json.open("dataCenterInfo")?;
+    while let Some(key) = json.given()? {
+        match &*key {
+            "@class" => class = json.value()?.into_text("dataCenterInfo.@class")?,
+            "name" => name = json.value()?.into_text("dataCenterInfo.name")?,
+            "metadata" => facts = Some(json.raw()?),
+            _ => json.skip()?,
         }
     }
-    let known = |name: Box<str>| DataCenterName::parse(&name).ok_or(DecodeError::UnknownDataCenterName { name });
+    let known = |name: Cow<'_, str>| {
+        DataCenterName::parse(&name).ok_or_else(|| DecodeError::UnknownDataCenterName { name: name.into() })
+    };
     let (name, facts) = match class.as_deref() {
         Some(AMAZON_CLASS) => (Some(DataCenterName::Amazon), facts),
         // Amazon under this class has broken whole registries in Java; it is Amazon about whose machine nothing is known.
@@ -171,6 +176,7 @@ fn data_center(json: &str) -> Result<DataCenterDraft, DecodeError> {
         None => (name.map(known).transpose()?, facts),
     };
     let facts = facts.filter(|_| name == Some(DataCenterName::Amazon));
-    let metadata = facts.map(|json| metadata("dataCenterInfo.metadata", json)).transpose()?.unwrap_or_default();
+    let metadata =
+        facts.map(|facts| metadata("dataCenterInfo.metadata", &mut Json::of(facts))).transpose()?.unwrap_or_default();
     Ok(DataCenterDraft { name, metadata })
 }

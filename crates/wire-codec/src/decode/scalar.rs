@@ -1,4 +1,4 @@
-//! A JSON value read as what a field wants: text from numbers, numbers from text. Called by `fields`.
+//! A JSON value read as what a field wants: text from numbers, numbers from text. Called by `fields` and `batch`; made by `json`.
 
 use super::DecodeError;
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ impl<'a> Value<'a> {
     /// Reads the JSON text of one value.
     pub(super) fn of(json: &'a str) -> Result<Self, DecodeError> {
         Ok(match json.as_bytes().first() {
-            Some(b'"') => Self::Text(text(json)?),
+            Some(b'"') => Self::Text(serde_json::from_str(json).map(Cow::Owned).map_err(DecodeError::Syntax)?),
             Some(b'{' | b'[') => Self::Nested(json),
             Some(b't') => Self::True,
             Some(b'f') => Self::False,
@@ -95,14 +95,5 @@ fn integer(text: &str) -> Integer {
             if (-LIMIT..LIMIT).contains(&number) { Integer::Fits(number as i64) } else { Integer::TooLarge }
         }
         Ok(_) | Err(_) => Integer::NotNumeric,
-    }
-}
-
-/// The text of a JSON string, borrowed unless it has escapes.
-fn text(json: &str) -> Result<Cow<'_, str>, DecodeError> {
-    let inner = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    match inner {
-        Some(inner) if !inner.contains('\\') => Ok(Cow::Borrowed(inner)),
-        Some(_) | None => serde_json::from_str(json).map(Cow::Owned).map_err(DecodeError::Syntax),
     }
 }
