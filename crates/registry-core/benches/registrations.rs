@@ -1,6 +1,7 @@
 //! Budget: a registration of a new instance takes at most 3 µs between the decoded document and the answer, in process.
 
 #![allow(missing_docs, reason = "criterion's macro makes public functions without any")]
+#![allow(clippy::expect_used, reason = "a bench that cannot begin is to fail")]
 
 use clap::Parser;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
@@ -64,7 +65,6 @@ fn draft(place: usize) -> (String, RegistrationDraft) {
     (app, draft)
 }
 
-#[inline(never)]
 /// As http-facade does it once it has decoded the document.
 fn register(registry: &Registry, clock: &SystemClock, (app, draft): (String, RegistrationDraft)) -> RegisterResponse {
     let path = AppName::parse(&app).expect("a name");

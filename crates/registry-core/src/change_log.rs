@@ -7,6 +7,9 @@ use std::{collections::VecDeque, num::NonZeroUsize};
 /// How many bytes of changes are kept at most: an instance that is registered over and over keeps its old descriptions alive here.
 const BYTES: usize = 64 << 20;
 
+/// For how many changes room is reserved from the start, at most: no more are kept of instances of 1 KB.
+const RESERVED: usize = 65_536;
+
 /// A ring of the latest changes. Revisions start at 1 and have no gaps.
 #[derive(Debug)]
 pub(crate) struct ChangeLog {
@@ -58,7 +61,8 @@ impl ChangeLog {
         Self {
             capacity: capacity.get(),
             latest: Revision(0),
-            changes: VecDeque::new(),
+            // Pages that nothing was written to take no memory; growing would copy everything while commands wait.
+            changes: VecDeque::with_capacity(capacity.get().min(RESERVED)),
             bytes: 0,
             dropped_through: None,
         }
@@ -69,10 +73,9 @@ impl ChangeLog {
         self.latest
     }
 
-    /// Gives a change its revision; the oldest ones go if there is no room.
-    pub(crate) fn append(&mut self, at: UnixMillis, record: Record) -> Revision {
+    /// Gives a change its revision; the oldest ones go if there is no room. `size`: of the record, about, on the wire.
+    pub(crate) fn append(&mut self, at: UnixMillis, record: Record, size: usize) -> Revision {
         self.latest = self.latest.next();
-        let size = record.instance.approximate_size();
         self.bytes += size;
         self.changes.push_back(Sized { message: Change { revision: self.latest, at, record }.into(), size });
         while (self.changes.len() > self.capacity || self.bytes > BYTES)
@@ -131,7 +134,9 @@ mod tests {
     fn log_of(capacity: usize, times: &[i64]) -> ChangeLog {
         let mut log = ChangeLog::new(NonZeroUsize::new(capacity).unwrap());
         for (place, at) in times.iter().enumerate() {
-            let revision = log.append(UnixMillis(*at), record("A", &format!("i{place}")));
+            let record = record("A", &format!("i{place}"));
+            let size = record.instance.approximate_size();
+            let revision = log.append(UnixMillis(*at), record, size);
             assert_eq!(revision.0, place as u64 + 1);
         }
         log
@@ -168,8 +173,9 @@ mod tests {
         let mut large = testkit::instances::instance("A", "i1");
         large.metadata = [("m", "x".repeat(1 << 20))].into_iter().collect();
         let large = Record { instance: std::sync::Arc::new(large), ..record("A", "i1") };
+        let size = large.instance.approximate_size();
         for _ in 0..200 {
-            log.append(UnixMillis(1), large.clone());
+            log.append(UnixMillis(1), large.clone(), size);
         }
         assert_eq!(log.latest(), Revision(200));
         assert!(log.bytes <= BYTES && (50..64).contains(&log.changes.len()), "{} changes", log.changes.len());

@@ -7,7 +7,10 @@ use hashbrown::HashMap;
 use parking_lot::RwLock;
 use registry_model::{InstanceKey, InstanceStatus, Mono};
 use std::{
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::atomic::{
+        AtomicU64, AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release},
+    },
     time::Duration,
 };
 
@@ -19,6 +22,8 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 pub struct Overrides {
     limit: Duration,
     held: RwLock<Held>,
+    /// How many are held. Written under the lock, read without: nearly always there is none, and then nobody needs to lock.
+    count: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -43,12 +48,12 @@ impl Override {
 impl Overrides {
     /// No overrides; each will hold for so long after its last use.
     pub fn new(limit: Duration) -> Self {
-        Self { limit, held: RwLock::default() }
+        Self { limit, held: RwLock::default(), count: AtomicUsize::new(0) }
     }
 
     /// How many there are, among them some that have run out.
     pub fn len(&self) -> usize {
-        self.held.read().overrides.len()
+        self.count.load(Acquire)
     }
 
     /// Whether there is none.
@@ -58,6 +63,9 @@ impl Overrides {
 
     /// The override of an instance, for a rule: this is a use, it holds anew from now on. Allocates nothing.
     pub fn acting(&self, app: &str, id: &str, now: Mono) -> Option<InstanceStatus> {
+        if self.is_empty() {
+            return None;
+        }
         let held = self.held.read();
         let found = held.overrides.get(&KeyRef { app, id }).filter(|found| found.holds(self.limit, now))?;
         found.used.fetch_max(now.as_nanos(), Relaxed);
@@ -72,11 +80,17 @@ impl Overrides {
             held.overrides.retain(|_, found| found.holds(self.limit, now));
         }
         held.overrides.insert(key, Override { status, used: AtomicU64::new(now.as_nanos()) });
+        self.count.store(held.overrides.len(), Release);
     }
 
     /// Removes an override and returns it, unless it had run out.
     pub fn remove(&self, key: &InstanceKey, now: Mono) -> Option<InstanceStatus> {
-        let removed = self.held.write().overrides.remove(key)?;
+        if self.is_empty() {
+            return None;
+        }
+        let mut held = self.held.write();
+        let removed = held.overrides.remove(key)?;
+        self.count.store(held.overrides.len(), Release);
         removed.holds(self.limit, now).then_some(removed.status)
     }
 

@@ -149,13 +149,13 @@ impl Registry {
         if let Some(brought) = registered.brought {
             self.overrides.put(key.clone(), brought, now.mono);
         }
-        let record = registered.entry.record(self.expiry);
+        let (record, size) = (registered.entry.record(self.expiry), registered.entry.size());
         if self.table.put(registered.entry).is_none() {
             self.preservation.registered();
         }
         self.recently_registered.add(now.unix, key);
         self.metrics.registrations.inc();
-        self.publish(log, now, record)
+        self.publish(log, now, record, size)
     }
 
     /// Removes an instance and its override. The position includes the removal; there is no record if there was no such instance.
@@ -184,7 +184,7 @@ impl Registry {
         self.preservation.removed();
         let record = removed.removal(self.expiry, now.unix);
         self.recently_cancelled.add(now.unix, record.key().clone());
-        let position = self.publish(log, now, record.clone());
+        let position = self.publish(log, now, record.clone(), removed.size());
         (record, position)
     }
 
@@ -235,10 +235,14 @@ impl Registry {
         Position { epoch: self.life.epoch, revision }
     }
 
-    fn publish(&self, log: &mut ChangeLog, now: Moment, record: Record) -> Position {
-        let revision = log.append(now.unix, record);
+    fn publish(&self, log: &mut ChangeLog, now: Moment, record: Record, size: usize) -> Position {
+        let revision = log.append(now.unix, record, size);
         self.metrics.leases.set(self.table.len() as u64);
-        self.metrics.overrides.set(self.overrides.len() as u64);
+        let overrides = self.overrides.len() as u64;
+        // Nearly always as many as before: then it stays where all cores have it at hand.
+        if self.metrics.overrides.get() != overrides {
+            self.metrics.overrides.set(overrides);
+        }
         self.metrics.revision.set(revision.0);
         self.hub.changed(revision);
         self.position(revision)

@@ -130,7 +130,7 @@ impl RegistrationDraft {
         if self.app.is_empty() {
             return Err(InvalidRegistration::MissingAppName);
         }
-        let body = AppName::parse(&self.app)?;
+        let body = if *self.app == *path.as_str() { path.clone() } else { AppName::parse(&self.app)? };
         if body != *path {
             return Err(InvalidRegistration::MismatchedAppName { path: path.clone(), body });
         }

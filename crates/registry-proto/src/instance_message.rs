@@ -40,7 +40,9 @@ impl InstanceMessage {
     /// A message from the wire whose fields make no instance; the error names the field.
     pub fn into_instance(self) -> Result<Arc<InstanceInfo>, ConvertError> {
         match self.0 {
-            Form::Shared(shared) => Ok(Arc::clone(&shared.instance)),
+            Form::Shared(shared) => {
+                Ok(Arc::try_unwrap(shared).map_or_else(|shared| Arc::clone(&shared.instance), |alone| alone.instance))
+            }
             Form::Plain(message) => InstanceInfo::try_from(*message).map(Arc::new),
             Form::Empty => InstanceInfo::try_from(plain::Instance::default()).map(Arc::new),
         }

@@ -4,7 +4,7 @@
 const ROOM: usize = 69;
 
 /// The application's name, then the id, in one run of bytes.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeyText {
     /// In place.
     Short { app: u8, whole: u8, bytes: [u8; ROOM] },
@@ -14,14 +14,17 @@ pub(super) enum KeyText {
 
 impl KeyText {
     pub(super) fn new(app: &str, id: &str) -> Self {
-        let joined = [app.as_bytes(), id.as_bytes()].concat();
+        let (app, id) = (app.as_bytes(), id.as_bytes());
+        let whole = app.len() + id.len();
         let mut bytes = [0; ROOM];
-        match (u8::try_from(app.len()), u8::try_from(joined.len()), bytes.get_mut(..joined.len())) {
-            (Ok(app), Ok(whole), Some(place)) => {
-                place.copy_from_slice(&joined);
-                Self::Short { app, whole, bytes }
+        let places = bytes.get_mut(..whole).and_then(|place| place.split_at_mut_checked(app.len()));
+        match (u8::try_from(app.len()), u8::try_from(whole), places) {
+            (Ok(app_length), Ok(whole), Some((app_place, id_place))) => {
+                app_place.copy_from_slice(app);
+                id_place.copy_from_slice(id);
+                Self::Short { app: app_length, whole, bytes }
             }
-            _ => Self::Long { app: app.len(), bytes: joined.into() },
+            _ => Self::Long { app: app.len(), bytes: [app, id].concat().into() },
         }
     }
 

@@ -108,11 +108,8 @@ impl LeaseTable {
 
     /// Puts a new lease in the place of the one of the same key, if there is one, and returns that.
     pub fn put(&self, entry: LeaseEntry) -> Option<LeaseEntry> {
-        let key = entry.instance().key.clone();
-        let hash = self.hash(key.app.as_str(), key.id.as_str());
-        let same = |slot: &Slot| slot.is(hash, key.app.as_str(), key.id.as_str());
-        let slot = Slot::new(hash, entry);
-        let replaced = match self.shard(hash).write().entry(hash, same, Slot::hash) {
+        let slot = self.slot_of(entry);
+        let replaced = match self.shard(slot.hash()).write().entry(slot.hash(), |held| held.is_for(&slot), Slot::hash) {
             Entry::Occupied(mut place) => Some(std::mem::replace(place.get_mut(), slot)),
             Entry::Vacant(place) => {
                 place.insert(slot);
@@ -126,11 +123,9 @@ impl LeaseTable {
     /// Puts another description in the place of the one of the same key, if there is one; the lease stays, renewals of
     /// this very moment included. Returns it as it is then.
     pub(crate) fn redescribe(&self, entry: LeaseEntry) -> Option<LeaseEntry> {
-        let key = entry.instance().key.clone();
-        let hash = self.hash(key.app.as_str(), key.id.as_str());
-        let mut slot = Slot::new(hash, entry);
-        let mut shard = self.shard(hash).write();
-        let place = shard.find_mut(hash, |slot| slot.is(hash, key.app.as_str(), key.id.as_str()))?;
+        let mut slot = self.slot_of(entry);
+        let mut shard = self.shard(slot.hash()).write();
+        let place = shard.find_mut(slot.hash(), |held| held.is_for(&slot))?;
         slot.keep_lease_of(place);
         let replaced = std::mem::replace(place, slot);
         let entry = place.entry();
@@ -195,6 +190,11 @@ impl LeaseTable {
         let hash = self.hash(app, id);
         let shard = self.shard(hash).read();
         act(shard.find(hash, |slot| slot.is(hash, app, id)))
+    }
+
+    fn slot_of(&self, entry: LeaseEntry) -> Slot {
+        let key = &entry.instance().key;
+        Slot::new(self.hash(key.app.as_str(), key.id.as_str()), entry)
     }
 
     fn hash(&self, app: &str, id: &str) -> u64 {

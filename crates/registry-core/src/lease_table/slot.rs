@@ -57,6 +57,11 @@ impl Slot {
         self.hash == hash && self.key.is(app, id)
     }
 
+    /// Whether both are of the same instance.
+    pub(super) fn is_for(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.key == other.key
+    }
+
     pub(super) fn has_id(&self, id: &str) -> bool {
         self.key.has_id(id)
     }

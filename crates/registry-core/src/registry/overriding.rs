@@ -89,7 +89,7 @@ impl Registry {
     pub(super) fn publish_modified(&self, log: &mut ChangeLog, entry: LeaseEntry, now: Moment) -> LeaseEntry {
         // Commands come one after another: what was there a moment ago is there still.
         let entry = self.table.redescribe(entry.clone()).unwrap_or(entry);
-        self.publish(log, now, entry.record(self.expiry));
+        self.publish(log, now, entry.record(self.expiry), entry.size());
         entry
     }
 }
