@@ -18,7 +18,6 @@ import contextlib
 import http.server
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,15 +28,10 @@ import urllib.request
 
 import oddities
 import proxy
+from outside import free_port
 
 READY_WITHIN = 30.0
 DOWN_FOR = 1.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Heureka:

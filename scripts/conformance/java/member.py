@@ -1,16 +1,12 @@
 """One running application of the story's three: app/ as a process, and the questions to it. Used by story.py."""
 
 import collections
-import json
 import os
-import socket
 import subprocess
-import time
-import urllib.error
 import urllib.parse
-import urllib.request
 
 from logs import Log
+from outside import call, free_port, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILT = os.path.join(HERE, "..", "..", "..", "target", "conformance", "java")
@@ -45,33 +41,6 @@ SETTINGS = [
     # One line for each event, then its stack trace; see logs.py.
     "--logging.pattern.console=%d{yyyy-MM-dd'T'HH:mm:ss.SSS,UTC}|%p|%c|%m%n",
 ]
-
-
-def wait_for(what: str, condition, seconds: float = 15.0):
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:.0f} s: {what}")
-        time.sleep(0.1)
-    return value
-
-
-def call(method: str, url: str, body=None):
-    """The status, and what the answer is as JSON, or as text where it is none."""
-    headers = {"Accept": "application/json, text/plain", "Content-Type": "application/json"}
-    request = urllib.request.Request(url, json.dumps(body).encode() if body else None, headers, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            content = answer.read().decode()
-            return answer.status, json.loads(content) if content.startswith("{") else content
-    except urllib.error.HTTPError as error:
-        return error.code, None
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Member:

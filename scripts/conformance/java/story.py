@@ -12,10 +12,11 @@ import sys
 import tempfile
 import traceback
 import urllib.parse
-import urllib.request
 
-import logs
-from member import BUILT, Member, call, wait_for
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import logs  # noqa: E402
+from member import BUILT, Member  # noqa: E402
+from outside import call, reads, wait_for  # noqa: E402
 
 DIRECT = os.environ["DIRECT_URL"]
 APP, CONSUMER = "story-provider", "story-consumer"
@@ -29,13 +30,6 @@ def stored(member: Member) -> dict | None:
 def is_up(member: Member) -> bool:
     instance = stored(member)
     return instance is not None and instance["status"] == "UP"
-
-
-def reads(kind: str) -> int:
-    """How many reads heureka has counted: `all` or `all_delta`."""
-    root = urllib.parse.urlsplit(DIRECT)
-    with urllib.request.urlopen(f"http://{root.netloc}/metrics", timeout=5) as answer:
-        return int(float(re.search(rf"^eureka_get_{kind}_total(?:{{[^}}]*}})? (\S+)$", answer.read().decode(), re.M)[1]))
 
 
 def control(what: str):
@@ -103,12 +97,12 @@ def story(one: Member, two: Member, consumer: Member):
     assert callees() == both, callees()
     yield "is back with CANCEL_OVERRIDE, and called"
 
-    full, delta = reads("all"), reads("all_delta")
+    full, delta = reads(DIRECT, "all"), reads(DIRECT, "all_delta")
     with logs.expecting(logs.NOT_REGISTERED):
         one.ask("metadata", "POST", key="flavour", value="süß <&> 日本")
         wait_for("the consumer sees it", lambda: found()[one.name]["metadata"].get("flavour") == "süß <&> 日本")
     assert found()[one.name]["metadata"]["who"] == "one", found()
-    assert reads("all_delta") > delta and reads("all") == full, (full, reads("all"), delta, reads("all_delta"))
+    assert reads(DIRECT, "all_delta") > delta and reads(DIRECT, "all") == full, (full, reads(DIRECT, "all"), delta, reads(DIRECT, "all_delta"))
     yield "changed metadata arrive by delta, without another full read"
 
     with logs.expecting(logs.OUTAGE):

@@ -3,14 +3,12 @@
 import importlib.metadata
 import json
 import os
-import re
 import subprocess
 import sys
-import time
 import traceback
-import urllib.error
-import urllib.parse
-import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from outside import call, reads, wait_for  # noqa: E402
 
 VERSION = importlib.metadata.version("py-eureka-client")
 DIRECT = os.environ["DIRECT_URL"]
@@ -44,40 +42,12 @@ class Member:
         self._process.wait(timeout=10)
 
 
-def wait_for(what: str, condition, seconds: float = 15.0):
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:.0f} s: {what}")
-        time.sleep(0.05)
-    return value
-
-
-def call(method: str, url: str, body=None):
-    """The status, and the JSON of the answer where there is one; as an operator, not through a proxy."""
-    headers = {"Accept": "application/json", "Content-Type": "application/json"}
-    request = urllib.request.Request(url, json.dumps(body).encode() if body else None, headers, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            content = answer.read()
-            return answer.status, json.loads(content) if content.startswith(b"{") else None
-    except urllib.error.HTTPError as error:
-        return error.code, None
-
-
 def stored(name: str) -> dict | None:
     return (call("GET", f"{DIRECT}/apps/{APP}/{name}")[1] or {}).get("instance")
 
 
 def has_status(name: str, status: str):
     return lambda: (instance := stored(name)) and instance["status"] == status
-
-
-def reads(kind: str) -> int:
-    """How many reads heureka has counted: `all` or `all_delta`."""
-    root = urllib.parse.urlsplit(DIRECT)
-    with urllib.request.urlopen(f"http://{root.netloc}/metrics", timeout=5) as answer:
-        return int(float(re.search(rf"^eureka_get_{kind}_total(?:{{[^}}]*}})? (\S+)$", answer.read().decode(), re.M)[1]))
 
 
 def control(what: str, one: Member, two: Member, then: str):
@@ -123,10 +93,10 @@ def story():
     yield "is back by delete_status_override"
 
     one.sees("itself", "one", lambda seen: seen["status"] == "UP")
-    full, delta = reads("all"), reads("all_delta")
+    full, delta = reads(DIRECT, "all"), reads(DIRECT, "all_delta")
     assert call("PUT", f"{DIRECT}/apps/{APP}/one/metadata?who=changed&new=%C3%BC")[0] == 200
     two.sees("the metadata", "one", lambda seen: seen["metadata"].get("who") == "changed" and seen["metadata"].get("new") == "ü")
-    assert reads("all_delta") > delta and reads("all") == full, (full, reads("all"), delta, reads("all_delta"))
+    assert reads(DIRECT, "all_delta") > delta and reads(DIRECT, "all") == full, (full, reads(DIRECT, "all"), delta, reads(DIRECT, "all_delta"))
     yield "sees changed metadata by delta, without another full read"
 
     register_witness()
