@@ -153,12 +153,11 @@ fn decode_json(body: &str) -> Result<RegistrationDraft, DecodeError> {
         if json.key()?.is_none_or(|key| key != "instance") {
             return Err(DecodeError::Root);
         }
-        let mut instance = *json;
-        let draft = Sheet::read("instance", &mut instance);
-        if draft.is_ok() {
-            *json = instance
-        } else {
-            json.skip()?
+        let start = *json;
+        let draft = Sheet::read("instance", json);
+        if draft.is_err() {
+            *json = start;
+            json.skip()?;
         }
         // A fault of the outer object is told before one of the instance.
         if json.key()?.is_none() { draft } else { Err(DecodeError::Root) }

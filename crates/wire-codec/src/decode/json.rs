@@ -216,3 +216,91 @@ fn skip_string(bytes: &mut std::str::Bytes<'_>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Reads whatever follows.
+    fn walk(json: &mut Json<'_>) -> Result<(), DecodeError> {
+        if !json.nests() {
+            return json.skip();
+        }
+        if json.open("this").is_ok() {
+            while json.key()?.is_some() {
+                walk(json)?;
+            }
+        } else if json.open_list().is_some() {
+            while json.element()? {
+                walk(json)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_readable(body: &str) -> bool {
+        Json::read(body, walk).is_ok()
+    }
+
+    #[test]
+    fn what_comes_between_values_has_to_be_json() {
+        for body in
+            ["{}", "[ ]", " { \"a\" :\t1 , \"a\":[{},\r\n2] } ", r#"{"\u0061\"":"\\"}"#, "[null,true,-1.5e3]", "7"]
+        {
+            assert!(is_readable(body), "{body}");
+        }
+        for body in [
+            "",
+            " ",
+            "{",
+            "[",
+            "}",
+            "{,}",
+            "[,]",
+            "[1,]",
+            "{\"a\":1,}",
+            "[1 2]",
+            "{\"a\" 1}",
+            "{\"a\"}",
+            "{a:1}",
+            "{1:1}",
+            "[}",
+            "{]",
+            "[1]]",
+            "{} {}",
+            "[01]",
+            "[nul]",
+            "[nullx]",
+            "[\"a]",
+            "[\"a\u{1}\"]",
+            "[\"\\x\"]",
+            "[\u{a0}1]",
+            "{\"a\":1;\"b\":2}",
+        ] {
+            assert!(!is_readable(body), "{body}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_plain_string_ends_where_a_search_by_bytes_finds_it(text in r#"[a-d\"\\\x00-\x24\x7F-\u{FFFF}]{0,40}"#) {
+            for start in 0..text.len() {
+                let text = &text.as_bytes()[start..];
+                let oracle = text.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..b' '));
+                prop_assert_eq!(plain_length(text), oracle, "{:?}", text);
+            }
+        }
+
+        #[test]
+        fn what_is_read_is_what_serde_json_reads(
+            tokens in prop::collection::vec(
+                prop::sample::select(vec!["{", "}", "[", "]", ",", ":", "\"a\"", "\"\\n\"", "\"a\":", "1", "null", " ", "\"", "{}", "[1]"]),
+                0..12,
+            ),
+        ) {
+            let body = tokens.concat();
+            prop_assert_eq!(is_readable(&body), serde_json::from_str::<IgnoredAny>(&body).is_ok(), "{}", body);
+        }
+    }
+}

@@ -79,6 +79,9 @@ enum Integer {
 
 /// Reads decimal digits exactly; only an exponent takes the way over floating point.
 fn integer(text: &str) -> Integer {
+    if let Ok(number) = text.parse() {
+        return Integer::Fits(number);
+    }
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = whole.strip_prefix(['-', '+']).unwrap_or(whole);
     let plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
