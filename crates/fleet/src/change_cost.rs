@@ -6,7 +6,6 @@
 //! changed is measured beside each change and its median taken off.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
@@ -14,21 +13,19 @@ use clap::Args;
 use serde::Serialize;
 use tokio::time::sleep;
 
-use crate::cli::{FleetOptions, RunOptions, TargetOptions};
-use crate::connection::{Connection, Target};
+use crate::cli::RunOptions;
+use crate::connection::Connection;
 use crate::cpu::{Memory, WatchedProcess};
-use crate::population::{Population, Version, mix};
-use crate::register;
+use crate::population::{Version, mix};
+use crate::register::{Fleet, FleetFirst};
 use crate::report::{Report, memory_in_words};
-use crate::request::{Encoding, Format, Read, RequestWriter};
+use crate::request::{Encoding, Format, Read};
 use crate::response::{Expect, Response};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    target: TargetOptions,
-    #[command(flatten)]
-    fleet: FleetOptions,
+    first: FleetFirst,
     /// Number of changes to measure.
     #[arg(long, default_value = "200")]
     samples: NonZeroUsize,
@@ -41,9 +38,6 @@ pub(crate) struct Options {
     /// Wait this long behind the HEAD before reading the CPU time, to include what the server does afterwards.
     #[arg(long, default_value = "2ms", value_parser = humantime::parse_duration)]
     settle: Duration,
-    /// Register the whole fleet before measuring.
-    #[arg(long)]
-    register_first: bool,
 }
 
 /// CPU times in microseconds.
@@ -77,13 +71,8 @@ struct Spread {
 pub(crate) async fn run(options: &Options, run: &RunOptions) -> anyhow::Result<Report> {
     let Some(pid) = run.pid else { bail!("change-cost needs --pid, the server's process id") };
     let server = WatchedProcess::open(pid)?;
-    let population = Arc::new(Population::new(&options.fleet));
-    if options.register_first {
-        let connections = options.fleet.instances.min(NonZeroUsize::MIN.saturating_add(15));
-        register::first(&options.target, &population, connections, run).await?;
-    }
-    let writer = RequestWriter::new(&options.target.target, &options.target.prefix);
-    let target = Target::resolve(&options.target).await?;
+    let connections = options.first.fleet.fleet.instances.min(NonZeroUsize::MIN.saturating_add(15));
+    let Fleet { population, writer, target } = options.first.prepare(connections, run).await?;
     let mut client = Client {
         connection: Connection::open(target).await.context("connect to the target")?,
         head: writer.read(Read::Head, "/apps/", options.format, Encoding::Gzip),
@@ -120,7 +109,7 @@ pub(crate) async fn run(options: &Options, run: &RunOptions) -> anyhow::Result<R
     }
     Ok(Report::ChangeCost(ChangeCost {
         command: "change-cost",
-        target: options.target.target.clone(),
+        target: options.first.fleet.address().to_owned(),
         samples: options.samples.get(),
         change_cpu_us: Spread::of(&mut measured.changes),
         head_cpu_us,

@@ -6,20 +6,17 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::{FleetOptions, RunOptions, TargetOptions};
-use crate::connection::Target;
+use crate::cli::RunOptions;
 use crate::load::{Load, Pace, Requests};
 use crate::population::Population;
-use crate::register;
+use crate::register::{Fleet, FleetFirst};
 use crate::report::Report;
 use crate::request::RequestWriter;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    target: TargetOptions,
-    #[command(flatten)]
-    fleet: FleetOptions,
+    first: FleetFirst,
     /// Changes per second; each request is one change.
     #[arg(long, default_value = "100")]
     rate: NonZeroUsize,
@@ -35,9 +32,6 @@ pub(crate) struct Options {
     /// Connections kept alive, each with one request at a time.
     #[arg(long, default_value = "8")]
     connections: NonZeroUsize,
-    /// Register the whole fleet before measuring.
-    #[arg(long)]
-    register_first: bool,
 }
 
 /// Which changes an instance goes through in its turn.
@@ -61,15 +55,11 @@ enum Step {
 }
 
 pub(crate) async fn run(options: &Options, run: &RunOptions) -> anyhow::Result<Report> {
-    let population = Arc::new(Population::new(&options.fleet));
     // An instance belongs to one connection only, so that its changes keep their order.
-    let connections = options.connections.min(options.fleet.instances);
-    if options.register_first {
-        register::first(&options.target, &population, connections, run).await?;
-    }
-    let writer = RequestWriter::new(&options.target.target, &options.target.prefix);
+    let connections = options.connections.min(options.first.fleet.fleet.instances);
+    let Fleet { population, writer, target } = options.first.prepare(connections, run).await?;
     let load = Load {
-        target: Target::resolve(&options.target).await?,
+        target,
         connections,
         pace: Pace::Every(Duration::from_secs(1).div_f64(options.rate.get() as f64)),
         duration: Some(options.duration),
@@ -88,7 +78,7 @@ pub(crate) async fn run(options: &Options, run: &RunOptions) -> anyhow::Result<R
             request: Vec::new(),
         })
         .await?;
-    Ok(Report::load("churn", &options.target.target, connections.get(), outcome))
+    Ok(Report::load("churn", options.first.fleet.address(), connections.get(), outcome))
 }
 
 /// The changes of every `stride`th instance, one instance after another, over and over.

@@ -81,6 +81,22 @@ pub(crate) struct FleetOptions {
     pub(crate) body_bytes: usize,
 }
 
+/// A fleet, and the server that it talks to.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FleetAtTarget {
+    #[command(flatten)]
+    pub(crate) target: TargetOptions,
+    #[command(flatten)]
+    pub(crate) fleet: FleetOptions,
+}
+
+impl FleetAtTarget {
+    /// The server's address as it was given.
+    pub(crate) fn address(&self) -> &str {
+        &self.target.target
+    }
+}
+
 impl Cli {
     /// Worker threads of the runtime.
     pub(crate) fn threads(&self) -> usize {
