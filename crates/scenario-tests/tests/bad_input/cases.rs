@@ -1,10 +1,12 @@
 //! What bad clients send, kind by kind, and the status that each gets. Used by `main`.
 
-use super::{fixture, post, registration, with};
 use flate2::{Compression, write::GzEncoder};
-use scenario_tests::Request;
+use scenario_tests::{
+    Request,
+    story::{self, fixture, gzip, post, registration, with},
+};
 use serde_json::{Value, json};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 /// A request, and the status of its answer.
 pub(crate) struct Case {
@@ -25,11 +27,7 @@ fn case(what: impl Into<String>, request: Request, expected: u16) -> Case {
 
 /// The instance that is there already, with another page, newer, and with these changes.
 fn changed(changes: Value) -> Value {
-    let mut instance = with(json!({"homePageUrl": NEW, "lastDirtyTimestamp": "2000"}));
-    for (name, value) in changes.as_object().expect("changes") {
-        instance[name.as_str()] = value.clone();
-    }
-    instance
+    story::changed(with(json!({"homePageUrl": NEW, "lastDirtyTimestamp": "2000"})), changes)
 }
 
 fn json_body(changes: Value) -> String {
@@ -57,12 +55,6 @@ fn post_xml(target: &str, body: impl Into<Vec<u8>>) -> Request {
 
 fn post_gzip(target: &str, body: impl Into<Vec<u8>>) -> Request {
     post(target, body).header("content-encoding", "gzip")
-}
-
-pub(crate) fn gzip(plain: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(plain).expect("memory");
-    encoder.finish().expect("memory")
 }
 
 /// Gzip of one byte so many times, which is never there as a whole.

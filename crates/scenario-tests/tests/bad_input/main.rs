@@ -9,18 +9,17 @@
 )]
 
 mod cases;
-#[path = "../story/mod.rs"]
-mod story;
 
 use cases::{Case, bomb};
-use scenario_tests::{Client, Options, Request, Response, Sandbox, Wiring, in_every_wiring};
+use scenario_tests::{
+    Client, Options, Request, Response, Sandbox, Wiring, in_every_wiring,
+    story::{fixture, post, register, with},
+};
 use serde_json::json;
 use std::time::Duration;
-use story::{fixture, post, register, registration, with};
 
 in_every_wiring! {
     truncated_bodies_are_refused,
-    oversized_bodies_are_refused_at_the_configured_limit,
     wrongly_typed_fields_are_refused,
     b123_deeply_nested_bodies_are_refused,
     b123_entities_are_neither_expanded_nor_fetched,
@@ -32,7 +31,9 @@ in_every_wiring! {
     b123_decompression_bombs_are_refused,
     s20_broken_percent_encoding_is_refused,
     requests_that_are_no_http_are_refused,
-    b123_many_bombs_at_once_take_bounded_memory,
+    b123_many_bombs_at_once_take_bounded_memory;
+    unstarted:
+        oversized_bodies_are_refused_at_the_configured_limit,
 }
 
 /// Longer than any refusal may take, in real time, on a busy machine.
@@ -47,42 +48,29 @@ const LISTS: [&str; 6] = [
     "/eureka/v1/apps",
 ];
 
-/// A node with an instance of two applications, and all that can be read of it.
-struct Story {
-    node: Sandbox,
-    client: Client,
-    before: Vec<Response>,
+/// Registers an instance of two applications each, and reads all that can be read of them.
+async fn begin(node: &Sandbox) -> (Client, Vec<Response>) {
+    let client = node.client();
+    register(&client, &fixture()).await;
+    register(&client, &with(json!({"app": "ORDERS", "instanceId": "o1"}))).await;
+    let everything = everything(&client).await;
+    (client, everything)
 }
 
-impl Story {
-    async fn begin(wiring: Wiring) -> Self {
-        Self::begin_with(wiring, Options::default()).await
+/// Sends all of them; after each one what is read most is as it was, at the end everything is, and a good registration is taken.
+async fn refuses(node: &Sandbox, cases: impl IntoIterator<Item = Case>) {
+    let (client, all_before) = begin(node).await;
+    let before = glance(&client).await;
+    for Case { what, request, expected } in cases {
+        // A lease that was renewed, or an instance that was written anew, would show another time.
+        node.clock.advance(Duration::from_millis(1));
+        let answer = tokio::time::timeout(SOON, client.send(request)).await.expect("an answer soon");
+        assert_eq!(answer.status, expected, "{what}: {answer:?}");
+        assert_eq!(glance(&client).await, before, "after {what}");
     }
-
-    async fn begin_with(wiring: Wiring, options: Options) -> Self {
-        let node = Sandbox::start_with(wiring, options).await;
-        let client = node.client();
-        register(&client, &fixture()).await;
-        register(&client, &with(json!({"app": "ORDERS", "instanceId": "o1"}))).await;
-        let before = everything(&client).await;
-        Self { node, client, before }
-    }
-
-    /// Sends all of them; after each one what is read most is as it was, at the end everything is, and a good registration is taken.
-    async fn refuses(self, cases: impl IntoIterator<Item = Case>) {
-        let before = glance(&self.client).await;
-        for Case { what, request, expected } in cases {
-            // A lease that was renewed, or an instance that was written anew, would show another time.
-            self.node.clock.advance(Duration::from_millis(1));
-            let answer = tokio::time::timeout(SOON, self.client.send(request)).await.expect("an answer soon");
-            assert_eq!(answer.status, expected, "{what}: {answer:?}");
-            assert_eq!(glance(&self.client).await, before, "after {what}");
-        }
-        assert_eq!(everything(&self.client).await, self.before);
-        register(&self.client, &with(json!({"instanceId": "n2"}))).await;
-        assert_eq!(readable(&self.client).await, ["BILLING/n1", "BILLING/n2", "ORDERS/o1"]);
-        self.node.stop().await;
-    }
+    assert_eq!(everything(&client).await, all_before);
+    register(&client, &with(json!({"instanceId": "n2"}))).await;
+    assert_eq!(readable(&client).await, ["BILLING/n1", "BILLING/n2", "ORDERS/o1"]);
 }
 
 /// The list in both languages, its changes, and an instance as the registry has it at this moment.
@@ -128,60 +116,62 @@ async fn readable(client: &Client) -> Vec<String> {
     json.keys()
 }
 
-async fn truncated_bodies_are_refused(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::truncated()).await;
+async fn truncated_bodies_are_refused(node: &Sandbox) {
+    refuses(node, cases::truncated()).await;
 }
 
 async fn oversized_bodies_are_refused_at_the_configured_limit(wiring: Wiring) {
-    let facade = &["--max-body", "10KiB", "--max-batch-body", "20KiB"];
-    let story = Story::begin_with(wiring, Options { facade, ..Options::default() }).await;
-    story.refuses(cases::oversized(10 << 10, 20 << 10)).await;
-    Story::begin(wiring).await.refuses(cases::oversized(1 << 20, 16 << 20)).await;
+    let small: &[_] = &["--max-body", "10KiB", "--max-batch-body", "20KiB"];
+    for (facade, limit, batch_limit) in [(small, 10 << 10, 20 << 10), (&[], 1 << 20, 16 << 20)] {
+        let node = Sandbox::start_with(wiring, Options { facade, ..Options::default() }).await;
+        refuses(&node, cases::oversized(limit, batch_limit)).await;
+        node.stop().await;
+    }
 }
 
-async fn wrongly_typed_fields_are_refused(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::wrongly_typed()).await;
+async fn wrongly_typed_fields_are_refused(node: &Sandbox) {
+    refuses(node, cases::wrongly_typed()).await;
 }
 
-async fn b123_deeply_nested_bodies_are_refused(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::deeply_nested()).await;
+async fn b123_deeply_nested_bodies_are_refused(node: &Sandbox) {
+    refuses(node, cases::deeply_nested()).await;
 }
 
-async fn b123_entities_are_neither_expanded_nor_fetched(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::entities()).await;
+async fn b123_entities_are_neither_expanded_nor_fetched(node: &Sandbox) {
+    refuses(node, cases::entities()).await;
 }
 
-async fn rest_16_17_wrongly_encoded_bodies_are_refused(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::wrongly_encoded()).await;
+async fn rest_16_17_wrongly_encoded_bodies_are_refused(node: &Sandbox) {
+    refuses(node, cases::wrongly_encoded()).await;
 }
 
-async fn s7_unknown_names_are_refused_where_they_have_to_be_known(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::unknown_names()).await;
+async fn s7_unknown_names_are_refused_where_they_have_to_be_known(node: &Sandbox) {
+    refuses(node, cases::unknown_names()).await;
 }
 
-async fn s7_stamps_that_are_no_numbers_are_refused(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::bad_stamps()).await;
+async fn s7_stamps_that_are_no_numbers_are_refused(node: &Sandbox) {
+    refuses(node, cases::bad_stamps()).await;
 }
 
-async fn characters_that_xml_forbids_are_refused_in_xml(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::forbidden_characters()).await;
+async fn characters_that_xml_forbids_are_refused_in_xml(node: &Sandbox) {
+    refuses(node, cases::forbidden_characters()).await;
 }
 
-async fn b123_decompression_bombs_are_refused(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::bombs()).await;
+async fn b123_decompression_bombs_are_refused(node: &Sandbox) {
+    refuses(node, cases::bombs()).await;
 }
 
-async fn s20_broken_percent_encoding_is_refused(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::broken_escapes()).await;
+async fn s20_broken_percent_encoding_is_refused(node: &Sandbox) {
+    refuses(node, cases::broken_escapes()).await;
 }
 
-async fn requests_that_are_no_http_are_refused(wiring: Wiring) {
-    Story::begin(wiring).await.refuses(cases::broken_http()).await;
+async fn requests_that_are_no_http_are_refused(node: &Sandbox) {
+    refuses(node, cases::broken_http()).await;
 }
 
 /// JSON can say them, so they are taken; XML then shows U+FFFD.
-async fn characters_that_xml_forbids_spoil_no_list(wiring: Wiring) {
-    let Story { node, client, .. } = Story::begin(wiring).await;
+async fn characters_that_xml_forbids_spoil_no_list(node: &Sandbox) {
+    let (client, _) = begin(node).await;
     let nasty = "\u{0}\u{1}\u{8}\u{b}\u{1f}\u{fffe}\u{ffff}<&>\"']]>\r\n\u{85}\u{2028}\u{1F600}";
     let mut instance = with(json!({"instanceId": format!("n2{nasty}"), "hostName": nasty, "vipAddress": nasty}));
     for field in ["ipAddr", "sid", "appGroupName", "homePageUrl", "statusPageUrl", "secureVipAddress", "asgName"] {
@@ -210,25 +200,23 @@ async fn characters_that_xml_forbids_spoil_no_list(wiring: Wiring) {
             assert!(!client.send(request).await.applications().keys().is_empty(), "{target}");
         }
     }
-    node.stop().await;
 }
 
 /// Twenty gigabytes if they were decompressed. With many cores all of them are decompressed at once, in three nodes that run at once
 /// here, up to ten megabytes each in a buffer that has grown by doubling.
-async fn b123_many_bombs_at_once_take_bounded_memory(wiring: Wiring) {
+async fn b123_many_bombs_at_once_take_bounded_memory(node: &Sandbox) {
     const MOST: usize = 1500 << 20;
-    let story = Story::begin(wiring).await;
+    let (client, before) = begin(node).await;
     let bomb = bomb(b' ', 16 << 20).repeat(60);
     assert!(bomb.len() < 1 << 20, "within the limit, as it comes");
     let request = post("/eureka/apps/BILLING", bomb).header("content-encoding", "gzip");
-    let all = (0..20).map(|_| story.client.send(request.clone()));
+    let all = (0..20).map(|_| client.send(request.clone()));
     let answers = tokio::time::timeout(SOON, futures::future::join_all(all)).await.expect("answers soon");
     assert!(answers.iter().all(|answer| answer.status == 413), "{answers:?}");
-    assert_eq!(everything(&story.client).await, story.before);
+    assert_eq!(everything(&client).await, before);
     if let Some(peak) = peak_memory() {
         assert!(peak < MOST, "{peak} bytes at the most");
     }
-    story.node.stop().await;
 }
 
 /// The most memory that this process, which is the node as well, has had so far; Linux says it.

@@ -1,28 +1,30 @@
 //! 9.15 and 9.16: the rest, and what known clients send and read.
 
-use crate::{
-    decoder,
-    server::Server,
-    story::{fixture, with},
-};
-use scenario_tests::Request;
+use crate::decoder;
+use scenario_tests::{Request, on_a_server, server::Server, story::with};
 use serde_json::{Value, json};
+
+on_a_server! {
+    start:
+        rest_141_without_aws_there_are_no_groups,
+        rest_146_spring_reads_back_what_it_sends,
+        rest_147_the_javascript_client_has_no_id_and_bare_booleans,
+        rest_148_149_the_go_client_sends_empty_elements_and_numbers_as_text,
+        rest_150_the_python_client_reads_xml_with_its_attributes,
+        rest_151_the_strictest_client_reads_every_list;
+    registered:
+        rest_142_143_overrides_are_a_json_object,
+}
 
 const MARKER: &str = "com.netflix.appinfo.InstanceInfo$DefaultDataCenterInfo";
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_141_without_aws_there_are_no_groups() {
-    let server = Server::start().await;
+async fn rest_141_without_aws_there_are_no_groups(server: &Server) {
     for path in ["asg/x/status?value=DISABLED", "asg/x/status?value=ENABLED", "asg/x/status", "asg/x/status/?value=z"] {
         assert_eq!(server.bare("PUT", path).await, 400, "{path}");
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_142_143_overrides_are_a_json_object() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_142_143_overrides_are_a_json_object(server: &Server) {
     assert_eq!(server.get("serverinfo/statusoverrides").await.text(), "{}");
     assert_eq!(server.bare("PUT", "apps/BILLING/n1/status?value=OUT_OF_SERVICE").await, 200);
     for target in ["/eureka/serverinfo/statusoverrides", "/eureka/v2/serverinfo/statusoverrides"] {
@@ -34,7 +36,6 @@ async fn rest_142_143_overrides_are_a_json_object() {
         }
         assert_eq!(server.empty(Request::get(target).xml()).await, 406);
     }
-    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -80,9 +81,7 @@ const SPRING: &str = concat!(
     r#""metadata":{"management.port":"8080"}}}"#
 );
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_146_spring_reads_back_what_it_sends() {
-    let server = Server::start().await;
+async fn rest_146_spring_reads_back_what_it_sends(server: &Server) {
     let request = Server::post_of("apps/BILLING", SPRING).gzip();
     assert_eq!(server.empty(request).await, 204);
     let now = server.node.now().0;
@@ -101,12 +100,9 @@ async fn rest_146_spring_reads_back_what_it_sends() {
     let written = written.concat().replace("@now@", &now.to_string());
     assert_eq!(server.get("apps/BILLING/n1%3Abilling%3A8080").await.text(), written);
     server.read_one("BILLING/n1:billing:8080").await;
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_147_the_javascript_client_has_no_id_and_bare_booleans() {
-    let server = Server::start().await;
+async fn rest_147_the_javascript_client_has_no_id_and_bare_booleans(server: &Server) {
     let body = json!({"instance": {
         "app": "jq", "hostName": "js.test", "ipAddr": "192.0.2.11", "port": {"$": 8080, "@enabled": true},
         "vipAddress": "jq", "dataCenterInfo": {"@class": MARKER, "name": "MyOwn"}, "status": "UP"
@@ -117,12 +113,9 @@ async fn rest_147_the_javascript_client_has_no_id_and_bare_booleans() {
     let instance = server.read_one("JQ/js.test").await;
     assert_eq!(instance["port"], json!({"$": 8080, "@enabled": "true"}));
     assert_eq!(server.bare("DELETE", "apps/jq/js.test").await, 200);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_148_149_the_go_client_sends_empty_elements_and_numbers_as_text() {
-    let server = Server::start().await;
+async fn rest_148_149_the_go_client_sends_empty_elements_and_numbers_as_text(server: &Server) {
     let body = "<instance><instanceId></instanceId><hostName>go.test</hostName><app>GO</app><ipAddr>192.0.2.12</ipAddr>\
                 <vipAddress>go</vipAddress><secureVipAddress></secureVipAddress><status>UP</status>\
                 <overriddenstatus></overriddenstatus><homePageUrl></homePageUrl><statusPageUrl></statusPageUrl>\
@@ -153,7 +146,6 @@ async fn rest_148_149_the_go_client_sends_empty_elements_and_numbers_as_text() {
         json!("UNKNOWN"),
     ];
     assert_eq!(shown, expected);
-    server.stop().await;
 }
 
 /// As the Python client sends it.
@@ -174,9 +166,7 @@ fn python() -> Value {
     }})
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_150_the_python_client_reads_xml_with_its_attributes() {
-    let server = Server::start().await;
+async fn rest_150_the_python_client_reads_xml_with_its_attributes(server: &Server) {
     let coding = "gzip, deflate";
     let request = Server::post_of("apps/PY", python().to_string()).header("accept-encoding", coding);
     assert_eq!(server.empty(request).await, 204);
@@ -199,12 +189,9 @@ async fn rest_150_the_python_client_reads_xml_with_its_attributes() {
         }
         assert_eq!(response.applications().keys(), ["PY/192.0.2.13:py:9090"]);
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_151_the_strictest_client_reads_every_list() {
-    let server = Server::start().await;
+async fn rest_151_the_strictest_client_reads_every_list(server: &Server) {
     assert_eq!(decoder::read(&server.get("apps/").await.json()), 0);
     server.register_body("BILLING", SPRING).await;
     server.register_body("PY", &python().to_string()).await;
@@ -232,5 +219,4 @@ async fn rest_151_the_strictest_client_reads_every_list() {
         let response = server.client.send(Server::request("GET", path).json().gzip()).await;
         assert_eq!(decoder::read(&response.json()), count, "{path}");
     }
-    server.stop().await;
 }

@@ -1,20 +1,22 @@
 //! 9.13: the compact forms.
 
-use crate::{
-    server::Server,
-    story::{fixture, with},
-};
-use scenario_tests::{Request, Response};
+use scenario_tests::{Request, Response, on_a_server, server::Server, story::with};
 use serde_json::json;
+
+on_a_server! {
+    start:
+        rest_123_124_compact_documents_have_these_keys_in_this_order,
+        rest_127_of_amazon_machines_five_facts_are_told;
+    registered:
+        rest_125_126_single_instances_and_other_wishes_are_full,
+}
 
 async fn read(server: &Server, path: &str, detail: &str, language: fn(Request) -> Request) -> Response {
     let request = language(Server::request("GET", path)).header("x-eureka-accept", detail);
     server.client.send(request).await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_123_124_compact_documents_have_these_keys_in_this_order() {
-    let server = Server::start().await;
+async fn rest_123_124_compact_documents_have_these_keys_in_this_order(server: &Server) {
     server.register(&with(json!({"metadata": {"k": "v"}, "sid": "s", "homePageUrl": "u", "asgName": "g"}))).await;
     let now = server.node.now().0;
     let json = [
@@ -37,46 +39,39 @@ async fn rest_123_124_compact_documents_have_these_keys_in_this_order() {
     let application = dated(&application);
     let numbers = "<versions__delta>1</versions__delta><apps__hashcode>UP_1_</apps__hashcode>";
     for detail in ["compact", "COMPACT"] {
-        let answer = read(&server, "apps", detail, Request::json).await;
+        let answer = read(server, "apps", detail, Request::json).await;
         assert_eq!((answer.header("content-type"), answer.text()), (Some("application/json"), dated(&json)));
-        let answer = read(&server, "apps", detail, Request::xml).await;
+        let answer = read(server, "apps", detail, Request::xml).await;
         let expected = format!("<applications>{application}{numbers}</applications>");
         assert_eq!((answer.header("content-type"), answer.text()), (Some("application/xml"), expected));
-        assert_eq!(read(&server, "apps/BILLING", detail, Request::xml).await.text(), application);
+        assert_eq!(read(server, "apps/BILLING", detail, Request::xml).await.text(), application);
     }
     for path in ["apps/delta", "vips/billing", "svips/billing-s", "apps/BILLING"] {
         for language in [Request::json, Request::xml] {
-            let text = read(&server, path, "compact", language).await.text();
+            let text = read(server, path, "compact", language).await.text();
             assert!(!text.contains("leaseInfo") && !text.contains("metadata") && !text.contains('\n'), "{path}");
         }
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_125_126_single_instances_and_other_wishes_are_full() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_125_126_single_instances_and_other_wishes_are_full(server: &Server) {
     for language in [Request::json, Request::xml] {
         for path in ["apps/BILLING/n1", "instances/n1"] {
             let full = server.client.send(language(Server::request("GET", path))).await;
             assert!(full.text().contains("leaseInfo"));
-            assert_eq!(read(&server, path, "compact", language).await, full, "{path}");
+            assert_eq!(read(server, path, "compact", language).await, full, "{path}");
         }
         for path in ["apps", "apps/delta", "apps/BILLING", "vips/billing"] {
             let full = server.client.send(language(Server::request("GET", path))).await;
             assert!(full.text().contains("leaseInfo"));
             for detail in ["bogus", "full", ""] {
-                assert_eq!(read(&server, path, detail, language).await, full, "{path} {detail}");
+                assert_eq!(read(server, path, detail, language).await, full, "{path} {detail}");
             }
         }
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_127_of_amazon_machines_five_facts_are_told() {
-    let server = Server::start().await;
+async fn rest_127_of_amazon_machines_five_facts_are_told(server: &Server) {
     let facts = [
         "instance-id",
         "ami-id",
@@ -99,11 +94,10 @@ async fn rest_127_of_amazon_machines_five_facts_are_told() {
     let five = json!({
         "instance-id": "v", "public-ipv4": "v", "public-hostname": "v", "local-ipv4": "v", "availability-zone": "v"
     });
-    let document = read(&server, "apps", "compact", Request::json).await.json();
+    let document = read(server, "apps", "compact", Request::json).await.json();
     let compact = &document["applications"]["application"][0]["instance"][0]["dataCenterInfo"];
     assert_eq!(compact, &json!({"@class": "com.netflix.appinfo.AmazonInfo", "name": "Amazon", "metadata": five}));
-    let xml = read(&server, "apps", "compact", Request::xml).await.text();
+    let xml = read(server, "apps", "compact", Request::xml).await.text();
     let said = facts.iter().filter(|fact| xml.contains(&format!("<{fact}>v</{fact}>"))).count();
     assert_eq!(said, 5, "{xml}");
-    server.stop().await;
 }

@@ -1,32 +1,40 @@
 //! 9.10 and 9.11: registry, delta, hash; look-ups by address and by id.
 
-use crate::{
-    server::{Server, expected, wrapped},
+use scenario_tests::{
+    on_a_server,
+    server::{Server, answer, expected, wrapped},
     story::{fixture, with},
 };
 use serde_json::json;
 use std::time::Duration;
 use testkit::eventually_async;
 
+on_a_server! {
+    start:
+        rest_93_an_empty_registry_is_this_document,
+        rest_95_the_hash_counts_all_statuses_in_the_order_of_their_names,
+        rest_96_97_98_the_delta_has_the_last_change_of_each_instance_and_a_number_for_each_payload,
+        rest_106_107_108_109_lists_by_address_are_exact_and_may_be_empty;
+    registered:
+        rest_94_one_instance_stands_in_arrays_of_one,
+        rest_99_regions_that_nobody_knows_are_the_local_content,
+        rest_100_neither_order_nor_case_of_regions_counts,
+        rest_110_an_id_is_looked_up_in_all_applications,
+}
+
 const N1: &str = "apps/BILLING/n1";
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_93_an_empty_registry_is_this_document() {
-    let server = Server::start().await;
+async fn rest_93_an_empty_registry_is_this_document(server: &Server) {
     let empty = r#"{"applications":{"versions__delta":"1","apps__hashcode":"","application":[]}}"#;
     for path in ["apps", "apps/delta"] {
-        assert_eq!(crate::server::answer(&server.get(path).await), expected(200, "application/json", empty), "{path}");
+        assert_eq!(answer(&server.get(path).await), expected(200, "application/json", empty), "{path}");
     }
     let empty =
         "<applications>\n  <versions__delta>1</versions__delta>\n  <apps__hashcode></apps__hashcode>\n</applications>";
     assert_eq!(server.xml("apps").await, empty);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_94_one_instance_stands_in_arrays_of_one() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_94_one_instance_stands_in_arrays_of_one(server: &Server) {
     let document = server.get("apps").await;
     let start = r#"{"applications":{"versions__delta":"1","apps__hashcode":"UP_1_","application":[{"name":"BILLING","instance":[{"instanceId":"n1","#;
     assert!(document.text().starts_with(start), "{}", document.text());
@@ -36,12 +44,9 @@ async fn rest_94_one_instance_stands_in_arrays_of_one() {
         application.starts_with(r#"{"application":{"name":"BILLING","instance":[{"instanceId":"n1","#),
         "{application}"
     );
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_95_the_hash_counts_all_statuses_in_the_order_of_their_names() {
-    let server = Server::start().await;
+async fn rest_95_the_hash_counts_all_statuses_in_the_order_of_their_names(server: &Server) {
     for (place, status) in ["UP", "DOWN", "STARTING", "OUT_OF_SERVICE", "UNKNOWN", "UP"].into_iter().enumerate() {
         server.register(&with(json!({"instanceId": format!("n{place}"), "status": status}))).await;
     }
@@ -51,12 +56,9 @@ async fn rest_95_the_hash_counts_all_statuses_in_the_order_of_their_names() {
             assert_eq!(list.hash.unwrap(), "DOWN_1_OUT_OF_SERVICE_1_STARTING_1_UNKNOWN_1_UP_2_", "{path}");
         }
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_96_97_98_the_delta_has_the_last_change_of_each_instance_and_a_number_for_each_payload() {
-    let server = Server::start().await;
+async fn rest_96_97_98_the_delta_has_the_last_change_of_each_instance_and_a_number_for_each_payload(server: &Server) {
     let mut numbers = Vec::new();
     let mut look = async |action: &str, hash: &str| {
         let delta = server.list("apps/delta").await;
@@ -73,29 +75,20 @@ async fn rest_96_97_98_the_delta_has_the_last_change_of_each_instance_and_a_numb
     server.register(&fixture()).await;
     look("ADDED", "UP_1_").await;
     assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_99_regions_that_nobody_knows_are_the_local_content() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_99_regions_that_nobody_knows_are_the_local_content(server: &Server) {
     let local = server.get("apps").await;
     for query in ["regions=", "regions=nowhere", "regions=nowhere,elsewhere", "regions"] {
         assert_eq!(server.get(&format!("apps?{query}")).await, local, "{query}");
     }
     assert_eq!(server.get("apps/delta?regions=").await, server.get("apps/delta").await);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_100_neither_order_nor_case_of_regions_counts() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_100_neither_order_nor_case_of_regions_counts(server: &Server) {
     let one = server.get("apps/delta?regions=b,a").await;
     assert_eq!(one.applications().keys(), ["BILLING/n1"]);
     assert_eq!(server.get("apps/delta?regions=A,B").await, one);
-    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -125,9 +118,7 @@ async fn rest_104_105_an_instance_that_ran_out_is_hidden_until_it_renews_and_lis
     server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_106_107_108_109_lists_by_address_are_exact_and_may_be_empty() {
-    let server = Server::start().await;
+async fn rest_106_107_108_109_lists_by_address_are_exact_and_may_be_empty(server: &Server) {
     let table = [("n1", "foo", "UP"), ("n2", "foo,bar", "DOWN"), ("n3", "FOO", "UP"), ("n4", "other", "UP")];
     for (id, address, status) in table {
         let addresses = json!({"instanceId": id, "status": status, "vipAddress": address, "secureVipAddress": address});
@@ -149,8 +140,8 @@ async fn rest_106_107_108_109_lists_by_address_are_exact_and_may_be_empty() {
             }
         }
         let nobody = r#"{"applications":{"versions__delta":"-1","apps__hashcode":"","application":[]}}"#;
-        let answer = crate::server::answer(&server.get(&format!("{resource}/nope")).await);
-        assert_eq!(answer, expected(200, "application/json", nobody));
+        let found = answer(&server.get(&format!("{resource}/nope")).await);
+        assert_eq!(found, expected(200, "application/json", nobody));
     }
     let secure = with(json!({"instanceId": "n5", "vipAddress": "plain", "secureVipAddress": "secure"}));
     assert_eq!(server.empty(Server::post_of("apps/BILLING", wrapped(&secure))).await, 204);
@@ -158,18 +149,13 @@ async fn rest_106_107_108_109_lists_by_address_are_exact_and_may_be_empty() {
     for (path, length) in lists {
         assert_eq!(server.list(path).await.keys().len(), length, "{path}");
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_110_an_id_is_looked_up_in_all_applications() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_110_an_id_is_looked_up_in_all_applications(server: &Server) {
     let found = server.get("instances/n1").await;
     assert_eq!(found, server.get(N1).await);
     assert_eq!(found.json()["instance"], server.read().await);
     assert_eq!(server.get_xml("instances/n1").await, server.get_xml(N1).await);
     assert_eq!(server.bare("GET", "instances/nope").await, 404);
     assert_eq!(server.bare("GET", "instances/N1").await, 404);
-    server.stop().await;
 }

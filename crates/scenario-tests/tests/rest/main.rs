@@ -1,6 +1,6 @@
 //! The conformance cases of the REST API, row by row, against a whole node with Eureka's defaults, except that changes are pushed.
 //!
-//! `server` is the node as these tests see it; every instance that they read is compared over JSON, XML and the list that has it.
+//! The node is a `scenario_tests::server::Server`: every instance that is read is compared over JSON, XML and the list that has it.
 //! `decoder` is a client as strict as any. The other modules are the sections of the cases.
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +21,4 @@ mod overriding;
 mod paths;
 mod register;
 mod renew;
-mod server;
-#[path = "../story/mod.rs"]
-mod story;
 mod tolerance;

@@ -1,12 +1,22 @@
 //! 9.12: XML in and out.
 
-use crate::{
-    register::AS_XML,
-    server::{Server, expected},
+use crate::register::AS_XML;
+use scenario_tests::{
+    Request, on_a_server,
+    server::{Server, answer, expected},
     story::{fixture, with},
 };
-use scenario_tests::Request;
 use serde_json::{Value, json};
+
+on_a_server! {
+    start:
+        rest_116_117_keys_of_metadata_become_names_of_elements_and_keys_again,
+        rest_111_112_114_what_an_xml_registration_leaves_open_is_filled_in,
+        rest_113_115_numbers_have_to_be_such_and_document_types_are_refused,
+        rest_119_120_121_only_the_xml_of_the_first_version_knows_three_statuses;
+    registered:
+        rest_118_122_empty_metadata_is_a_marker_and_the_override_is_spelt_in_lower_case,
+}
 
 const PORTS: &str = "<port>8080</port><securePort>8443</securePort>";
 const CENTER: &str = "<dataCenterInfo><name>MyOwn</name></dataCenterInfo>";
@@ -23,9 +33,7 @@ fn post(body: &str) -> Request {
     Server::request("POST", "apps/BILLING").header("content-type", "application/xml").body(body)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_111_112_114_what_an_xml_registration_leaves_open_is_filled_in() {
-    let server = Server::start().await;
+async fn rest_111_112_114_what_an_xml_registration_leaves_open_is_filled_in(server: &Server) {
     let center = "<dataCenterInfo class=\"foo.Bar\"><name>MyOwn</name></dataCenterInfo>";
     let body = instance(&format!("{PORTS}<status>up</status>{center}"));
     assert_eq!(server.empty(post(&body)).await, 204);
@@ -36,12 +44,9 @@ async fn rest_111_112_114_what_an_xml_registration_leaves_open_is_filled_in() {
         fixture()["dataCenterInfo"].clone(),
     ];
     assert_eq!(server.shows(["port", "securePort", "status", "dataCenterInfo"]).await, expected);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_113_115_numbers_have_to_be_such_and_document_types_are_refused() {
-    let server = Server::start().await;
+async fn rest_113_115_numbers_have_to_be_such_and_document_types_are_refused(server: &Server) {
     let port = |text: &str| instance(&format!("<port enabled=\"true\">{text}</port>{CENTER}"));
     let entity = "<!DOCTYPE instance [<!ENTITY x SYSTEM \"file:///etc/hostname\">]>";
     let table = [
@@ -53,20 +58,17 @@ async fn rest_113_115_numbers_have_to_be_such_and_document_types_are_refused() {
         format!("<application>{}</application>", instance(CENTER)),
     ];
     for body in table {
-        let refused = crate::server::answer(&server.client.send(post(&body)).await);
+        let refused = answer(&server.client.send(post(&body)).await);
         assert_eq!(refused, expected(400, "application/xml", AS_XML), "{body}");
     }
     assert_eq!(server.list("apps").await.apps, []);
     assert_eq!(server.empty(post(&port("8080"))).await, 204);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_116_117_keys_of_metadata_become_names_of_elements_and_keys_again() {
+async fn rest_116_117_keys_of_metadata_become_names_of_elements_and_keys_again(server: &Server) {
     let keys = ["1num", "a_b", "a$b", "k<1", "a.b-c:d"];
     let elements = ["_.0031num", "a__b", "a_-b", "k_.003c1", "a.b-c:d"];
     let metadata: Value = keys.iter().map(|key| ((*key).to_owned(), json!(format!("of {key}")))).collect();
-    let server = Server::start().await;
     server.register(&with(json!({ "metadata": metadata }))).await;
     for path in ["apps", "apps/delta", "apps/BILLING", "apps/BILLING/n1"] {
         let xml = server.xml(path).await;
@@ -84,13 +86,9 @@ async fn rest_116_117_keys_of_metadata_become_names_of_elements_and_keys_again()
         .collect();
     assert_eq!(server.empty(post(&instance(&format!("{CENTER}<metadata>{children}</metadata>")))).await, 204);
     assert_eq!(server.get("apps/BILLING/n1").await.json()["instance"]["metadata"], metadata);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_118_122_empty_metadata_is_a_marker_and_the_override_is_spelt_in_lower_case() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_118_122_empty_metadata_is_a_marker_and_the_override_is_spelt_in_lower_case(server: &Server) {
     assert_eq!(server.bare("PUT", "apps/BILLING/n1/status?value=OUT_OF_SERVICE").await, 200);
     for path in ["apps", "apps/delta", "apps/BILLING", "vips/billing", "apps/BILLING/n1", "instances/n1"] {
         let xml = server.xml(path).await;
@@ -98,12 +96,9 @@ async fn rest_118_122_empty_metadata_is_a_marker_and_the_override_is_spelt_in_lo
         assert!(xml.contains("<overriddenstatus>OUT_OF_SERVICE</overriddenstatus>"), "{path}: {xml}");
         assert!(!xml.contains("overriddenStatus"), "{path}");
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_119_120_121_only_the_xml_of_the_first_version_knows_three_statuses() {
-    let server = Server::start().await;
+async fn rest_119_120_121_only_the_xml_of_the_first_version_knows_three_statuses(server: &Server) {
     let real = ["UP", "OUT_OF_SERVICE", "STARTING", "UNKNOWN"];
     for (place, status) in real.into_iter().enumerate() {
         server.register(&with(json!({"app": "C", "instanceId": format!("c{}", place + 1), "status": status}))).await;
@@ -125,5 +120,4 @@ async fn rest_119_120_121_only_the_xml_of_the_first_version_knows_three_statuses
     for path in ["apps/C/c2", "instances/c2"] {
         assert!(server.xml(path).await.contains("<status>OUT_OF_SERVICE</status>"), "{path}");
     }
-    server.stop().await;
 }

@@ -1,15 +1,25 @@
 //! 9.8: paths and ids.
 
-use crate::{
+use scenario_tests::{
+    Request, on_a_server,
     server::{Server, wrapped},
-    story::{fixture, with},
+    story::with,
 };
-use scenario_tests::Request;
 use serde_json::json;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_77_any_id_is_reached_by_its_percent_encoding() {
-    let server = Server::start().await;
+on_a_server! {
+    start:
+        rest_77_any_id_is_reached_by_its_percent_encoding,
+        rest_78_a_colon_may_be_encoded,
+        rest_79_matrix_parameters_are_dropped,
+        rest_82_83_only_the_lower_case_word_is_the_delta;
+    registered:
+        rest_80_81_slashes_at_the_end_and_versions_change_nothing,
+        rest_84_140_methods_that_a_resource_lacks_are_405,
+        rest_85_head_is_get_without_the_body,
+}
+
+async fn rest_77_any_id_is_reached_by_its_percent_encoding(server: &Server) {
     let table = [
         ("a/b", "a%2Fb"),
         ("a b", "a%20b"),
@@ -30,33 +40,23 @@ async fn rest_77_any_id_is_reached_by_its_percent_encoding() {
         assert_eq!(server.bare("DELETE", &path).await, 200, "{id}");
     }
     assert_eq!(server.list("apps").await.apps, []);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_78_a_colon_may_be_encoded() {
-    let server = Server::start().await;
+async fn rest_78_a_colon_may_be_encoded(server: &Server) {
     server.register(&with(json!({"instanceId": "h:x:80"}))).await;
     let encoded = server.read_one("BILLING/h%3Ax%3A80").await;
     assert_eq!(encoded["instanceId"], "h:x:80");
     assert_eq!(server.read_one("BILLING/h:x:80").await, encoded);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_79_matrix_parameters_are_dropped() {
-    let server = Server::start().await;
+async fn rest_79_matrix_parameters_are_dropped(server: &Server) {
     server.register(&with(json!({"app": "ID", "instanceId": "a"}))).await;
     assert_eq!(server.get("apps/ID/a;x=1").await.json()["instance"]["instanceId"], "a");
     assert_eq!(server.bare("GET", "apps/ID/b;x=1").await, 404);
     assert_eq!(server.bare("GET", "apps/ID/a%3Bx=1").await, 404);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_80_81_slashes_at_the_end_and_versions_change_nothing() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_80_81_slashes_at_the_end_and_versions_change_nothing(server: &Server) {
     for path in ["apps", "apps/delta", "apps/BILLING", "apps/BILLING/n1", "vips/billing", "instances/n1"] {
         let expected = server.get(path).await;
         assert_eq!(expected.status, 200, "{path}");
@@ -72,12 +72,9 @@ async fn rest_80_81_slashes_at_the_end_and_versions_change_nothing() {
         let xml = server.client.send(Request::get(&format!("/eureka/{path}")).xml()).await;
         assert_eq!(xml, server.get_xml(path).await, "{path} as XML");
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_82_83_only_the_lower_case_word_is_the_delta() {
-    let server = Server::start().await;
+async fn rest_82_83_only_the_lower_case_word_is_the_delta(server: &Server) {
     let instance = wrapped(&with(json!({"app": "DELTA"})));
     let refused = server.client.send(Server::post_of("apps/delta", instance.clone())).await;
     assert_eq!((refused.status, refused.text().as_str()), (405, ""));
@@ -85,13 +82,9 @@ async fn rest_82_83_only_the_lower_case_word_is_the_delta() {
     assert_eq!(server.empty(Server::post_of("apps/DELTA", instance)).await, 204);
     assert_eq!(server.list("apps/DELTA").await.keys(), ["DELTA/n1"]);
     assert_eq!(server.list("apps").await.keys(), ["DELTA/n1"]);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_84_140_methods_that_a_resource_lacks_are_405() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_84_140_methods_that_a_resource_lacks_are_405(server: &Server) {
     let table = [
         ("PATCH", "apps", "HEAD,GET,OPTIONS"),
         ("POST", "apps", "HEAD,GET,OPTIONS"),
@@ -108,13 +101,9 @@ async fn rest_84_140_methods_that_a_resource_lacks_are_405() {
         assert_eq!((options.status, options.header("allow")), (204, Some(allowed)), "{path}");
     }
     assert_eq!(server.list("apps").await.keys(), ["BILLING/n1"]);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_85_head_is_get_without_the_body() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_85_head_is_get_without_the_body(server: &Server) {
     for (path, status) in
         [("apps", 200), ("apps/delta", 200), ("apps/BILLING/n1", 200), ("apps/BILLING/nope", 404), ("status", 200)]
     {
@@ -129,5 +118,4 @@ async fn rest_85_head_is_get_without_the_body() {
             assert_eq!((head.status, head.body.len(), &head.headers), (status, 0, &get.headers), "{path}");
         }
     }
-    server.stop().await;
 }

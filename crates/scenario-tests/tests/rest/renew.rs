@@ -1,6 +1,7 @@
 //! 9.4 and 9.5: renewals and cancels.
 
-use crate::{
+use scenario_tests::{
+    on_a_server,
     server::{REPLICATED, Server},
     story::{fixture, with},
 };
@@ -8,18 +9,22 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use testkit::eventually_async;
 
-const N1: &str = "apps/BILLING/n1";
-
-/// With `BILLING/n1`.
-async fn registered() -> Server {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
-    server
+on_a_server! {
+    registered:
+        rest_43_44_46_47_48_51_54_a_renewal_is_empty_and_believes_the_stamp_alone,
+        rest_45_what_is_not_there_is_404_without_a_body,
+        rest_49_50_a_peer_that_is_behind_is_sent_the_instance,
+        rest_52_a_peers_override_is_stored_with_its_404_and_takes_effect_with_the_next_heartbeat,
+        rest_53_a_stamp_that_is_none_is_400_and_renews_nothing,
+        rest_55_the_last_renewal_is_shown_a_duration_late,
+        rest_56_a_renewal_is_no_change,
+        rest_57_58_59_a_cancel_removes_once_and_from_all_reads,
+        rest_60_a_cancel_forgets_the_override,
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_43_44_46_47_48_51_54_a_renewal_is_empty_and_believes_the_stamp_alone() {
-    let server = registered().await;
+const N1: &str = "apps/BILLING/n1";
+
+async fn rest_43_44_46_47_48_51_54_a_renewal_is_empty_and_believes_the_stamp_alone(server: &Server) {
     let before = server.read().await;
     let table = [
         ("apps/BILLING/n1", 200),
@@ -38,22 +43,16 @@ async fn rest_43_44_46_47_48_51_54_a_renewal_is_empty_and_believes_the_stamp_alo
         after["leaseInfo"] = before["leaseInfo"].clone();
         assert_eq!(after, before, "{path}");
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_45_what_is_not_there_is_404_without_a_body() {
-    let server = registered().await;
+async fn rest_45_what_is_not_there_is_404_without_a_body(server: &Server) {
     for path in ["apps/BILLING/N1", "apps/BILLING/nope", "apps/NOPE/n1"] {
         assert_eq!(server.bare("PUT", path).await, 404, "{path}");
         assert_eq!(server.empty(Server::request("PUT", path).json().gzip()).await, 404, "{path}");
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_49_50_a_peer_that_is_behind_is_sent_the_instance() {
-    let server = registered().await;
+async fn rest_49_50_a_peer_that_is_behind_is_sent_the_instance(server: &Server) {
     let stored = server.read().await;
     let path = format!("{N1}?lastDirtyTimestamp=999");
     let request = Server::request("PUT", &path).header(REPLICATED.0, REPLICATED.1);
@@ -68,12 +67,9 @@ async fn rest_49_50_a_peer_that_is_behind_is_sent_the_instance() {
     assert_eq!((response.status, response.header("content-type")), (409, Some("application/xml")));
     assert!(response.text().starts_with("<instance>\n  <instanceId>n1</instanceId>\n"), "{}", response.text());
     assert_eq!(server.empty(Server::request("PUT", &path).header(REPLICATED.0, "TRUE")).await, 200);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_52_a_peers_override_is_stored_with_its_404_and_takes_effect_with_the_next_heartbeat() {
-    let server = registered().await;
+async fn rest_52_a_peers_override_is_stored_with_its_404_and_takes_effect_with_the_next_heartbeat(server: &Server) {
     let path = format!("{N1}?lastDirtyTimestamp=1001&overriddenstatus=OUT_OF_SERVICE");
     assert_eq!(server.empty(Server::request("PUT", &path).header(REPLICATED.0, REPLICATED.1)).await, 404);
     assert_eq!(server.shows(["overriddenStatus", "status"]).await, ["OUT_OF_SERVICE", "UP"]);
@@ -82,24 +78,18 @@ async fn rest_52_a_peers_override_is_stored_with_its_404_and_takes_effect_with_t
     let is_listed = async || server.list("apps").await.hash.as_deref() == Some("OUT_OF_SERVICE_1_");
     eventually_async("the status is listed", is_listed).await;
     assert_eq!(server.shows(["overriddenStatus", "status"]).await, ["OUT_OF_SERVICE", "OUT_OF_SERVICE"]);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_53_a_stamp_that_is_none_is_400_and_renews_nothing() {
-    let server = registered().await;
+async fn rest_53_a_stamp_that_is_none_is_400_and_renews_nothing(server: &Server) {
     let before = server.read().await;
     server.node.pass(Duration::from_secs(1)).await;
     for stamp in ["abc", "", "1.5"] {
         assert_eq!(server.bare("PUT", &format!("{N1}?lastDirtyTimestamp={stamp}")).await, 400, "{stamp}");
         assert_eq!(server.read().await, before, "{stamp}");
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_55_the_last_renewal_is_shown_a_duration_late() {
-    let server = registered().await;
+async fn rest_55_the_last_renewal_is_shown_a_duration_late(server: &Server) {
     let registered_at = server.node.now().0;
     server.node.pass(Duration::from_secs(7)).await;
     assert_eq!(server.bare("PUT", N1).await, 200);
@@ -108,12 +98,9 @@ async fn rest_55_the_last_renewal_is_shown_a_duration_late() {
     assert_eq!(renewed_at, registered_at + 7000);
     assert_eq!(lease["lastRenewalTimestamp"], renewed_at + 90_000);
     assert_eq!(lease["registrationTimestamp"], registered_at);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_56_a_renewal_is_no_change() {
-    let server = registered().await;
+async fn rest_56_a_renewal_is_no_change(server: &Server) {
     let before = server.get("apps/delta").await;
     server.node.pass(Duration::from_secs(7)).await;
     assert_eq!(server.bare("PUT", N1).await, 200);
@@ -124,12 +111,9 @@ async fn rest_56_a_renewal_is_no_change() {
     assert_eq!(after.actions(), ["n1 ADDED", "n2 ADDED"]);
     let number = before.applications().version.unwrap().parse::<u64>().unwrap();
     assert_eq!(after.version.unwrap(), (number + 1).to_string());
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_57_58_59_a_cancel_removes_once_and_from_all_reads() {
-    let server = registered().await;
+async fn rest_57_58_59_a_cancel_removes_once_and_from_all_reads(server: &Server) {
     assert_eq!(server.bare("DELETE", N1).await, 200);
     assert_eq!(server.bare("DELETE", N1).await, 404);
     for path in [N1, "apps/BILLING", "instances/n1"] {
@@ -137,16 +121,12 @@ async fn rest_57_58_59_a_cancel_removes_once_and_from_all_reads() {
         assert_eq!(server.empty(Server::request("GET", path).json().gzip()).await, 404, "{path}");
     }
     assert_eq!(server.list("apps").await.apps, []);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_60_a_cancel_forgets_the_override() {
-    let server = registered().await;
+async fn rest_60_a_cancel_forgets_the_override(server: &Server) {
     assert_eq!(server.bare("PUT", &format!("{N1}/status?value=OUT_OF_SERVICE")).await, 200);
     assert_eq!(server.bare("DELETE", N1).await, 200);
     server.register(&fixture()).await;
     assert_eq!(server.shows(["overriddenStatus", "status"]).await, ["UNKNOWN", "UP"]);
     assert_eq!(server.get("serverinfo/statusoverrides").await.json(), Value::Object(serde_json::Map::new()));
-    server.stop().await;
 }

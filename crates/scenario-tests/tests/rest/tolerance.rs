@@ -1,10 +1,21 @@
 //! 9.3: what JSON bodies may look like.
 
-use crate::{
+use scenario_tests::{
+    on_a_server,
     server::Server,
     story::{fixture, with},
 };
 use serde_json::{Value, json};
+
+on_a_server! {
+    start:
+        rest_28_defaults_fill_what_was_not_said,
+        rest_29_30_31_32_34_40_41_42_values_come_in_several_shapes_and_go_out_in_one,
+        rest_35_36_the_intervals_are_the_clients_and_the_times_the_servers,
+        rest_37_metadata_is_text;
+    registered:
+        rest_38_39_unknown_keys_are_skipped_whatever_their_value,
+}
 
 /// What `BILLING/n1` shows under a key after such a registration; null if nothing.
 async fn shown(server: &Server, changes: Value, key: &str) -> Value {
@@ -14,9 +25,7 @@ async fn shown(server: &Server, changes: Value, key: &str) -> Value {
     value
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_28_defaults_fill_what_was_not_said() {
-    let server = Server::start().await;
+async fn rest_28_defaults_fill_what_was_not_said(server: &Server) {
     let center = fixture()["dataCenterInfo"].clone();
     let poor = json!({"hostName": "n1.test", "app": "BILLING", "ipAddr": "192.0.2.10", "dataCenterInfo": center});
     server.register(&poor).await;
@@ -34,12 +43,9 @@ async fn rest_28_defaults_fill_what_was_not_said() {
         "lastUpdatedTimestamp": now.to_string(), "lastDirtyTimestamp": now.to_string(), "actionType": "ADDED"
     });
     assert_eq!(server.read_one("BILLING/n1.test").await, expected);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_29_30_31_32_34_40_41_42_values_come_in_several_shapes_and_go_out_in_one() {
-    let server = Server::start().await;
+async fn rest_29_30_31_32_34_40_41_42_values_come_in_several_shapes_and_go_out_in_one(server: &Server) {
     let table = [
         (json!({"port": {"$": "8081", "@enabled": true}}), "port", json!({"$": 8081, "@enabled": "true"})),
         (json!({"port": 8080}), "port", json!({"$": 8080, "@enabled": "true"})),
@@ -53,14 +59,13 @@ async fn rest_29_30_31_32_34_40_41_42_values_come_in_several_shapes_and_go_out_i
         (json!({"appGroupName": "grp"}), "appGroupName", json!("GRP")),
     ];
     for (changes, key, expected) in table {
-        assert_eq!(shown(&server, changes.clone(), key).await, expected, "{changes}");
+        assert_eq!(shown(server, changes.clone(), key).await, expected, "{changes}");
     }
     let mut instance = fixture();
     instance["status"] = Value::Null;
     server.bare("DELETE", "apps/BILLING/n1").await;
     server.register(&instance).await;
     assert_eq!(server.shows(["status"]).await, ["UP"]);
-    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -76,33 +81,24 @@ async fn rest_33_the_override_has_two_spellings() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_35_36_the_intervals_are_the_clients_and_the_times_the_servers() {
-    let server = Server::start().await;
+async fn rest_35_36_the_intervals_are_the_clients_and_the_times_the_servers(server: &Server) {
     let lease = json!({"durationInSecs": "10", "renewalIntervalInSecs": 0, "registrationTimestamp": 1});
-    let shown = shown(&server, json!({"leaseInfo": lease}), "leaseInfo").await;
+    let shown = shown(server, json!({"leaseInfo": lease}), "leaseInfo").await;
     let now = server.node.now().0;
     let expected = json!({
         "durationInSecs": 10, "renewalIntervalInSecs": 30, "registrationTimestamp": now,
         "lastRenewalTimestamp": now, "evictionTimestamp": 0, "serviceUpTimestamp": now
     });
     assert_eq!(shown, expected);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_37_metadata_is_text() {
-    let server = Server::start().await;
+async fn rest_37_metadata_is_text(server: &Server) {
     let metadata = json!({"a": 1, "b": true, "c": null, "@class": "x"});
-    let shown = shown(&server, json!({"metadata": metadata}), "metadata").await;
+    let shown = shown(server, json!({"metadata": metadata}), "metadata").await;
     assert_eq!(shown, json!({"a": "1", "b": "true"}));
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rest_38_39_unknown_keys_are_skipped_whatever_their_value() {
-    let server = Server::start().await;
-    server.register(&fixture()).await;
+async fn rest_38_39_unknown_keys_are_skipped_whatever_their_value(server: &Server) {
     let plain = server.read().await;
     for value in ["1", "\"x\"", "true", "null", r#"{"status":"DOWN","port":[{"$":1}]}"#, r#"["ipAddr",{"app":"X"}]"#] {
         server.bare("DELETE", "apps/BILLING/n1").await;
@@ -112,5 +108,4 @@ async fn rest_38_39_unknown_keys_are_skipped_whatever_their_value() {
         server.register_body("BILLING", &body).await;
         assert_eq!(server.read().await, plain, "{value}");
     }
-    server.stop().await;
 }

@@ -2,13 +2,24 @@
 
 use super::*;
 
+on_a_server! {
+    ordinary:
+        b1_b30_an_unknown_heartbeat_is_404_without_a_body_for_clients_and_peers,
+        b2_nothing_below_the_base_is_ever_html,
+        b15_lists_are_full_unless_somebody_asks_for_less,
+        b16_b17_nothing_is_compressed_that_was_not_asked_for,
+        b19_json_is_sent_to_whoever_mentions_it_and_xml_to_the_rest,
+        b20_without_its_wrapper_a_body_is_refused,
+        b25_an_id_that_two_applications_have_is_found_as_long_as_one_of_them_has_it,
+        s7_what_is_no_stamp_or_status_is_400_without_a_body,
+        s8_path_and_body_have_to_name_the_same_application,
+}
+
 /// All that an answer may have: nothing about caches, origins or the server.
 const HEADERS: [&str; 7] =
     ["content-type", "content-length", "content-encoding", "vary", "allow", "retry-after", "connection"];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b1_b30_an_unknown_heartbeat_is_404_without_a_body_for_clients_and_peers() {
-    let server = Server::ordinary().await;
+async fn b1_b30_an_unknown_heartbeat_is_404_without_a_body_for_clients_and_peers(server: &Server) {
     for base in BASES {
         let path = format!("{base}/{I1}?status=UP&lastDirtyTimestamp=1000");
         for headers in [
@@ -17,17 +28,14 @@ async fn b1_b30_an_unknown_heartbeat_is_404_without_a_body_for_clients_and_peers
             &[("accept", "application/json"), ("accept-encoding", "gzip")],
             &[("accept", "application/json"), REPLICATED],
         ] {
-            let response = send(&server, Request::new("PUT", &path), headers).await;
+            let response = send(server, Request::new("PUT", &path), headers).await;
             let said = ["content-length", "content-type", "content-encoding"].map(|name| response.header(name));
             assert_eq!((response.status, said), (404, [Some("0"), None, None]), "{headers:?}");
         }
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b2_nothing_below_the_base_is_ever_html() {
-    let server = Server::ordinary().await;
+async fn b2_nothing_below_the_base_is_ever_html(server: &Server) {
     server.register(&j0(json!({}))).await;
     let paths = [
         "",
@@ -59,7 +67,7 @@ async fn b2_nothing_below_the_base_is_ever_html() {
                 for accept in [None, Some("*/*"), Some("text/html"), Some("application/json")] {
                     let request = Request::new(method, &format!("{base}{path}"));
                     let headers: Vec<_> = accept.iter().map(|accept| ("accept", *accept)).collect();
-                    let response = send(&server, request, &headers).await;
+                    let response = send(server, request, &headers).await;
                     let label = response.header("content-type").unwrap_or_default();
                     assert!(
                         ["", "application/json", "application/xml"].contains(&label),
@@ -76,16 +84,13 @@ async fn b2_nothing_below_the_base_is_ever_html() {
             }
         }
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b15_lists_are_full_unless_somebody_asks_for_less() {
-    let server = Server::ordinary().await;
+async fn b15_lists_are_full_unless_somebody_asks_for_less(server: &Server) {
     server.register(&j0(json!({"metadata": {"zone": "z"}}))).await;
     let left_out = ["metadata", "leaseInfo", "overriddenStatus", "countryId", "lastDirtyTimestamp"];
     for (headers, full) in [(&[][..], true), (&[("x-eureka-accept", "compact")], false)] {
-        let response = send(&server, Server::request("GET", "apps/").json(), headers).await;
+        let response = send(server, Server::request("GET", "apps/").json(), headers).await;
         let document = response.json();
         let instance = &document["applications"]["application"][0]["instance"][0];
         for key in left_out {
@@ -94,19 +99,16 @@ async fn b15_lists_are_full_unless_somebody_asks_for_less() {
         assert_eq!(instance["instanceId"], "i1");
         assert!(!full || instance["metadata"] == json!({"zone": "z"}));
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b16_b17_nothing_is_compressed_that_was_not_asked_for() {
-    let server = Server::ordinary().await;
+async fn b16_b17_nothing_is_compressed_that_was_not_asked_for(server: &Server) {
     server.register(&j0(json!({}))).await;
     let table = [(None, None), (Some("identity"), None), (Some("gzip;q=0"), None), (Some("gzip"), Some("gzip"))];
     for base in BASES {
         for path in ["apps", "apps/"] {
             for (accepted, coding) in table {
                 let headers: Vec<_> = accepted.iter().map(|accepted| ("accept-encoding", *accepted)).collect();
-                let response = send(&server, Request::get(&format!("{base}/{path}")), &headers).await;
+                let response = send(server, Request::get(&format!("{base}/{path}")), &headers).await;
                 let said = ["content-type", "content-encoding", "vary"].map(|name| response.header(name));
                 let expected = [Some("application/xml"), coding, Some("accept-encoding")];
                 assert_eq!((response.status, said), (200, expected), "{accepted:?}");
@@ -114,12 +116,9 @@ async fn b16_b17_nothing_is_compressed_that_was_not_asked_for() {
             }
         }
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b19_json_is_sent_to_whoever_mentions_it_and_xml_to_the_rest() {
-    let server = Server::ordinary().await;
+async fn b19_json_is_sent_to_whoever_mentions_it_and_xml_to_the_rest(server: &Server) {
     server.register(&j0(json!({}))).await;
     let (json, xml) = ("application/json", "application/xml");
     let table = [
@@ -132,26 +131,20 @@ async fn b19_json_is_sent_to_whoever_mentions_it_and_xml_to_the_rest() {
     for base in BASES {
         for (accept, label) in table {
             let headers: Vec<_> = accept.iter().map(|accept| ("accept", *accept)).collect();
-            let response = send(&server, Request::get(&format!("{base}/apps/")), &headers).await;
+            let response = send(server, Request::get(&format!("{base}/apps/")), &headers).await;
             assert_eq!((response.status, response.header("content-type")), (200, Some(label)), "{accept:?}");
             assert_eq!(response.applications().keys(), ["ORDERS/i1"], "{accept:?}");
         }
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b20_without_its_wrapper_a_body_is_refused() {
-    let server = Server::ordinary().await;
+async fn b20_without_its_wrapper_a_body_is_refused(server: &Server) {
     let request = Server::post_of("apps/ORDERS", j0(json!({})).to_string());
     assert_eq!(answer(&server.client.send(request).await), expected(400, "application/json", AS_JSON));
     assert_eq!(server.list("apps").await.apps, []);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b25_an_id_that_two_applications_have_is_found_as_long_as_one_of_them_has_it() {
-    let server = Server::ordinary().await;
+async fn b25_an_id_that_two_applications_have_is_found_as_long_as_one_of_them_has_it(server: &Server) {
     server.register(&j0(json!({}))).await;
     server.register(&j0(json!({"app": "STOCK"}))).await;
     let found = async || server.get("instances/i1").await.json()["instance"]["app"].clone();
@@ -160,7 +153,6 @@ async fn b25_an_id_that_two_applications_have_is_found_as_long_as_one_of_them_ha
     assert_eq!(found().await, "STOCK");
     assert_eq!(server.bare("DELETE", "apps/STOCK/i1").await, 200);
     assert_eq!(server.bare("GET", "instances/i1").await, 404);
-    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -202,21 +194,16 @@ async fn b27_every_resource_may_live_under_a_context_path() {
     server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s7_what_is_no_stamp_or_status_is_400_without_a_body() {
-    let server = Server::ordinary().await;
+async fn s7_what_is_no_stamp_or_status_is_400_without_a_body(server: &Server) {
     server.register(&j0(json!({}))).await;
     let before = server.read_one("ORDERS/i1").await;
     for path in ["?status=UP&lastDirtyTimestamp=abc", "/status?value=FOO", "/status"] {
         assert_eq!(server.bare("PUT", &format!("{I1}{path}")).await, 400, "{path}");
         assert_eq!(server.read_one("ORDERS/i1").await, before, "{path}");
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s8_path_and_body_have_to_name_the_same_application() {
-    let server = Server::ordinary().await;
+async fn s8_path_and_body_have_to_name_the_same_application(server: &Server) {
     let body = wrapped(&j0(json!({})));
     let refused = server.client.send(Server::post_of("apps/OTHER", body.clone()).json()).await;
     let text = "Mismatched appName, expecting OTHER but was ORDERS";
@@ -224,5 +211,4 @@ async fn s8_path_and_body_have_to_name_the_same_application() {
     assert_eq!(server.list("apps").await.apps, []);
     assert_eq!(server.empty(Server::post_of("apps/orders", body)).await, 204);
     assert_eq!(server.list("apps").await.keys(), ["ORDERS/i1"]);
-    server.stop().await;
 }

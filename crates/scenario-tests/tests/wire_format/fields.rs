@@ -2,11 +2,21 @@
 
 use super::*;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b5_b13_no_data_centre_ever_breaks_a_list() {
-    let server = Server::ordinary().await;
+on_a_server! {
+    ordinary:
+        b29_b32_addresses_and_ids_go_out_as_they_came_in,
+        b5_b13_no_data_centre_ever_breaks_a_list,
+        b6_s10_metadata_becomes_text_and_its_marker_is_never_stored,
+        b8_b9_b11_what_can_be_filled_in_is_and_the_rest_is_named,
+        b10_s12_ports_are_numbers_with_a_flag_and_xml_has_its_attributes,
+        b31_a_lease_that_says_nothing_is_one_of_30_and_90_seconds_and_counts,
+        b112_whoever_sends_no_stamp_is_stamped_on_arrival,
+        s20_any_id_up_to_4_kib_makes_the_round_trip,
+}
+
+async fn b5_b13_no_data_centre_ever_breaks_a_list(server: &Server) {
     let null = json!({"@class": AMAZON, "name": "Amazon", "metadata": {"instance-id": "i-1", "public-ipv4": null}});
-    let refused = register(&server, &j0(json!({"dataCenterInfo": null, "instanceId": "i0"}))).await;
+    let refused = register(server, &j0(json!({"dataCenterInfo": null, "instanceId": "i0"}))).await;
     assert_eq!(refused, expected(400, "application/xml", "Missing dataCenterInfo"));
     let table = [
         ("i1", null, json!({"@class": AMAZON, "name": "Amazon", "metadata": {"instance-id": "i-1"}})),
@@ -24,15 +34,12 @@ async fn b5_b13_no_data_centre_ever_breaks_a_list() {
     for (id, center, shown) in table {
         server.register(&j0(json!({"instanceId": id, "dataCenterInfo": center}))).await;
         assert_eq!(server.get(&format!("apps/ORDERS/{id}")).await.json()["instance"]["dataCenterInfo"], shown, "{id}");
-        lists_are_whole(&server).await;
+        lists_are_whole(server).await;
     }
     assert_eq!(server.list("apps").await.keys(), ["ORDERS/i1", "ORDERS/i2", "ORDERS/i3"]);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b6_s10_metadata_becomes_text_and_its_marker_is_never_stored() {
-    let server = Server::ordinary().await;
+async fn b6_s10_metadata_becomes_text_and_its_marker_is_never_stored(server: &Server) {
     let empty = json!({"@class": "java.util.Collections$EmptyMap"});
     let table = [
         (
@@ -50,14 +57,11 @@ async fn b6_s10_metadata_becomes_text_and_its_marker_is_never_stored() {
         let xml = server.xml(I1).await;
         let marker = xml.contains("<metadata class=\"java.util.Collections$EmptyMap\"/>");
         assert_eq!(marker, shown.get("@class").is_some(), "{xml}");
-        lists_are_whole(&server).await;
+        lists_are_whole(server).await;
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b8_b9_b11_what_can_be_filled_in_is_and_the_rest_is_named() {
-    let server = Server::ordinary().await;
+async fn b8_b9_b11_what_can_be_filled_in_is_and_the_rest_is_named(server: &Server) {
     let nameless = json!({"name": "MyOwn"});
     let refused = [
         (json!({"dataCenterInfo": null}), "Missing dataCenterInfo"),
@@ -66,7 +70,7 @@ async fn b8_b9_b11_what_can_be_filled_in_is_and_the_rest_is_named() {
         (json!({"ipAddr": null}), "Missing ip address"),
     ];
     for (changes, text) in refused {
-        assert_eq!(register(&server, &j0(changes)).await, expected(400, "application/xml", text));
+        assert_eq!(register(server, &j0(changes)).await, expected(400, "application/xml", text));
     }
     assert_eq!(server.list("apps").await.apps, []);
     let (plain, secure) = (json!({"$": 8080, "@enabled": "true"}), json!({"$": 8443, "@enabled": "false"}));
@@ -89,12 +93,9 @@ async fn b8_b9_b11_what_can_be_filled_in_is_and_the_rest_is_named() {
             assert!(xml.contains(&format!("<{element} enabled=\"{enabled}\">{}</{element}>", port["$"])), "{xml}");
         }
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b10_s12_ports_are_numbers_with_a_flag_and_xml_has_its_attributes() {
-    let server = Server::ordinary().await;
+async fn b10_s12_ports_are_numbers_with_a_flag_and_xml_has_its_attributes(server: &Server) {
     for number in [json!("7101"), json!(7101)] {
         server.register(&j0(json!({"port": {"$": number, "@enabled": "true"}}))).await;
         let instance = server.read_one("ORDERS/i1").await;
@@ -110,13 +111,10 @@ async fn b10_s12_ports_are_numbers_with_a_flag_and_xml_has_its_attributes() {
             }
         }
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b29_b32_addresses_and_ids_go_out_as_they_came_in() {
+async fn b29_b32_addresses_and_ids_go_out_as_they_came_in(server: &Server) {
     const ID: &str = "192.0.2.10:8080";
-    let server = Server::ordinary().await;
     let (vip, secure) = ("a.b,c", "A.b, c");
     server.register(&j0(json!({"instanceId": ID, "vipAddress": vip, "secureVipAddress": secure}))).await;
     let instance = server.read_one(&format!("ORDERS/{ID}")).await;
@@ -125,7 +123,7 @@ async fn b29_b32_addresses_and_ids_go_out_as_they_came_in() {
     for path in ["apps", "apps/delta", "apps/ORDERS", "vips/a.b", "vips/c", "svips/A.b", "svips/%20c"] {
         for compact in ["compact", "full"] {
             for request in [Server::request("GET", path).json(), Server::request("GET", path).xml()] {
-                let list = send(&server, request, &[("x-eureka-accept", compact)]).await.applications();
+                let list = send(server, request, &[("x-eureka-accept", compact)]).await.applications();
                 let listed = list.instances().next().unwrap_or_else(|| panic!("nothing in {path}"));
                 let shown = ["instanceId", "vipAddress", "secureVipAddress"].map(|key| listed.field(key));
                 assert_eq!(shown, [ID, vip, secure], "{path}");
@@ -136,12 +134,9 @@ async fn b29_b32_addresses_and_ids_go_out_as_they_came_in() {
     assert_eq!(server.get("serverinfo/statusoverrides").await.json(), json!({ ID: "DOWN" }));
     assert_eq!(server.bare("DELETE", &format!("apps/ORDERS/{ID}")).await, 200);
     assert_eq!(server.list("apps/delta").await.actions(), [format!("{ID} DELETED")]);
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b31_a_lease_that_says_nothing_is_one_of_30_and_90_seconds_and_counts() {
-    let server = Server::ordinary().await;
+async fn b31_a_lease_that_says_nothing_is_one_of_30_and_90_seconds_and_counts(server: &Server) {
     let threshold = async || {
         let status = server.get("status").await.json();
         status["generalStats"]["renews-threshold"].as_str().unwrap().parse::<u64>().unwrap()
@@ -157,7 +152,6 @@ async fn b31_a_lease_that_says_nothing_is_one_of_30_and_90_seconds_and_counts() 
     }
     // 85 % of two renewals a minute each.
     assert_eq!(threshold().await, 17);
-    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -186,9 +180,7 @@ async fn b105_addresses_of_version_6_are_kept_and_served() {
     server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b112_whoever_sends_no_stamp_is_stamped_on_arrival() {
-    let server = Server::ordinary().await;
+async fn b112_whoever_sends_no_stamp_is_stamped_on_arrival(server: &Server) {
     for (seconds, status) in [(0, "UP"), (1, "DOWN"), (0, "UP"), (5, "STARTING")] {
         server.node.pass(std::time::Duration::from_secs(seconds)).await;
         server.register(&j0(json!({"lastDirtyTimestamp": null, "status": status}))).await;
@@ -196,12 +188,9 @@ async fn b112_whoever_sends_no_stamp_is_stamped_on_arrival() {
         assert_eq!(instance["status"], status);
         assert_eq!(instance["lastDirtyTimestamp"], server.node.now().0.to_string());
     }
-    server.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s20_any_id_up_to_4_kib_makes_the_round_trip() {
-    let server = Server::ordinary().await;
+async fn s20_any_id_up_to_4_kib_makes_the_round_trip(server: &Server) {
     let encoded = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
     let (long, wide) = ("x".repeat(4096), "ü".repeat(2048));
     let ids = ["a/b", "/", "a?b", "?", "a#b", "a%b", "%2F", "a b", " ", "a;b", ";", "a+b", "..", ".", &long, &wide];
@@ -221,7 +210,7 @@ async fn s20_any_id_up_to_4_kib_makes_the_round_trip() {
         }
     }
     let too_long = format!("{long}x");
-    let (status, _, text) = register(&server, &j0(json!({"instanceId": too_long}))).await;
+    let (status, _, text) = register(server, &j0(json!({"instanceId": too_long}))).await;
     assert_eq!(status, 400);
     assert!(text.contains("4097 bytes") && text.len() < 200, "{text}");
     for method in ["GET", "PUT", "DELETE"] {
@@ -229,5 +218,4 @@ async fn s20_any_id_up_to_4_kib_makes_the_round_trip() {
         assert!([400, 404].contains(&status), "{method} {status}");
     }
     assert_eq!(server.list("apps").await.apps, []);
-    server.stop().await;
 }

@@ -10,14 +10,13 @@
 
 mod answers;
 mod fields;
-#[path = "../rest/server.rs"]
-mod server;
-#[path = "../story/mod.rs"]
-mod story;
 
-use scenario_tests::{Options, Request, Response};
+use scenario_tests::{
+    Options, Request, Response, on_a_server,
+    server::{Answer, REPLICATED, Server, answer, expected, wrapped},
+    story::{self, changed},
+};
 use serde_json::{Value, json};
-use server::{REPLICATED, Server, answer, expected, wrapped};
 
 const I1: &str = "apps/ORDERS/i1";
 const BASES: [&str; 2] = ["/eureka", "/eureka/v2"];
@@ -27,26 +26,20 @@ const AS_JSON: &str = r#"{"error": "cannot parse request body"}"#;
 
 /// `ORDERS/i1` with these values in it; where there is none, the key is left out.
 fn j0(changes: Value) -> Value {
-    let mut instance = json!({
+    let instance = json!({
         "instanceId": "i1", "hostName": "h1.test", "app": "ORDERS", "ipAddr": "192.0.2.10", "status": "UP",
         "port": {"$": 8080, "@enabled": "true"}, "securePort": {"$": 8443, "@enabled": "false"},
         "dataCenterInfo": {"@class": MARKER, "name": "MyOwn"}, "vipAddress": "orders",
         "leaseInfo": {"renewalIntervalInSecs": 30, "durationInSecs": 90}, "lastDirtyTimestamp": "1000", "metadata": {}
     });
-    for (key, value) in changes.as_object().unwrap() {
-        match value {
-            Value::Null => drop(instance.as_object_mut().unwrap().remove(key)),
-            value => instance[key.as_str()] = value.clone(),
-        }
-    }
-    instance
+    changed(instance, changes)
 }
 
 async fn send(server: &Server, request: Request, headers: &[(&str, &str)]) -> Response {
     server.client.send(headers.iter().fold(request, |request, (name, value)| request.header(name, value))).await
 }
 
-async fn register(server: &Server, instance: &Value) -> server::Answer {
+async fn register(server: &Server, instance: &Value) -> Answer {
     answer(&server.client.send(Server::post_of("apps/ORDERS", wrapped(instance))).await)
 }
 

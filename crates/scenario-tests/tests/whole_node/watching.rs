@@ -1,13 +1,4 @@
 //! Watches of users, on the gRPC port of a facade, in every wiring.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is how a test fails; its stories are functions of their own"
-)]
-
-mod story;
 
 use futures::{FutureExt as _, future::join_all};
 use registry_model::ActionType;
@@ -18,17 +9,19 @@ use registry_proto::{
     },
     types::Position,
 };
-use scenario_tests::{Part, Request, Sandbox, Wiring, in_every_wiring};
+use scenario_tests::{
+    Part, Request, Sandbox, in_every_wiring,
+    story::{cancel, fixture, register, register_all, with},
+};
 use serde_json::json;
 use std::{collections::BTreeSet, time::Duration};
-use story::{cancel, fixture, register, register_all, with};
 use testkit::eventually_async;
 use tonic::{Streaming, transport::Channel};
 
 in_every_wiring! {
     b53_a_watcher_is_told_each_change_once_when_it_can_be_read,
+    a_watcher_that_comes_back_goes_on_where_it_was;
     a_thousand_watchers_are_one_watch_of_the_registry,
-    a_watcher_that_comes_back_goes_on_where_it_was,
 }
 
 /// In one process registry-core does not restart alone.
@@ -121,8 +114,7 @@ fn added(id: &str) -> Vec<Told> {
     vec![Told::Change(ActionType::Added, id.to_owned())]
 }
 
-async fn b53_a_watcher_is_told_each_change_once_when_it_can_be_read(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b53_a_watcher_is_told_each_change_once_when_it_can_be_read(node: &Sandbox) {
     let client = node.client();
     let mut users = node.registry();
     let mut watcher = Watcher::open(&mut users, None).await;
@@ -148,12 +140,10 @@ async fn b53_a_watcher_is_told_each_change_once_when_it_can_be_read(wiring: Wiri
     register(&client, &with(json!({"instanceId": "n2"}))).await;
     assert_eq!(watcher.next().await, added("n2"));
     assert_eq!((watcher.position.revision, watcher.snapshots), (4, 1));
-    node.stop().await;
 }
 
-async fn a_thousand_watchers_are_one_watch_of_the_registry(wiring: Wiring) {
+async fn a_thousand_watchers_are_one_watch_of_the_registry(node: &Sandbox) {
     const WATCHES: &str = "heureka_registry_watches_started_total";
-    let node = Sandbox::start(wiring).await;
     let client = node.client();
     register_all(&client, "BILLING", &["n1", "n2", "n3"]).await;
     let before = node.counted(Part::Registry, WATCHES);
@@ -176,11 +166,9 @@ async fn a_thousand_watchers_are_one_watch_of_the_registry(wiring: Wiring) {
     assert_eq!(node.counted(Part::Registry, WATCHES) - before, 1.0);
     assert_eq!(node.counted(Part::Facade, "heureka_facade_watches_started_total"), 1000.0);
     drop(watchers);
-    node.stop().await;
 }
 
-async fn a_watcher_that_comes_back_goes_on_where_it_was(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn a_watcher_that_comes_back_goes_on_where_it_was(node: &Sandbox) {
     let client = node.client();
     let mut users = node.registry();
     register(&client, &fixture()).await;
@@ -198,11 +186,9 @@ async fn a_watcher_that_comes_back_goes_on_where_it_was(wiring: Wiring) {
     let other = ResumeToken { node: token.node.wrapping_add(1), ..token };
     let mut stranger = Watcher::open(&mut users, Some(other)).await;
     assert_eq!(stranger.next().await, [Told::Snapshot(vec!["n1".to_owned(), "n2".to_owned()])]);
-    node.stop().await;
 }
 
-async fn watchers_outlive_a_restart_of_registry_core(wiring: Wiring) {
-    let mut node = Sandbox::start(wiring).await;
+async fn watchers_outlive_a_restart_of_registry_core(node: &mut Sandbox) {
     let client = node.client();
     let mut users = node.registry();
     register_all(&client, "BILLING", &["n1", "n2"]).await;
@@ -233,5 +219,4 @@ async fn watchers_outlive_a_restart_of_registry_core(wiring: Wiring) {
     assert_eq!(watcher.next().await, [Told::Warm]);
     let mut late = Watcher::open(&mut users, Some(before)).await;
     assert_eq!((late.next().await, late.warm), (vec![Told::Snapshot(vec!["n1".to_owned()])], true));
-    node.stop().await;
 }

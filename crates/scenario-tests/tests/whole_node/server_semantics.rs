@@ -1,35 +1,39 @@
 //! Rules of the Java server that only a whole node shows, with its defaults; where nothing else is said changes are pushed, as if it
 //! had no read-only cache.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is how a test fails; its stories are functions of their own"
-)]
 
-mod story;
-
-use scenario_tests::{Applications, Client, Options, Request, Sandbox, Wiring, in_every_wiring, in_wiring};
+use scenario_tests::{
+    Applications, Client, Options, Request, Sandbox, in_every_wiring, in_wiring,
+    story::{cancel, changed, lasting, listed, post, register, with},
+};
 use serde_json::{Value, json};
 use std::time::Duration;
-use story::{cancel, listed, post, register, with};
 
 in_every_wiring! {
-    srv_24_k_17_an_instance_that_changes_its_address_is_off_the_old_list_at_once,
-    srv_95_96_97_the_delta_has_one_entry_for_each_instance_and_the_hash_of_the_whole_list,
-    srv_100_a_delta_without_changes_has_the_hash_of_the_whole_list,
-    srv_104_the_hash_of_an_empty_registry_is_empty,
-    srv_134_an_override_that_another_server_removes_leaves_the_senders_status,
-    srv_135_an_item_without_a_stamp_is_done_and_so_is_the_next_one,
+    with EUREKA:
+        srv_24_k_17_an_instance_that_changes_its_address_is_off_the_old_list_at_once,
+        srv_95_96_97_the_delta_has_one_entry_for_each_instance_and_the_hash_of_the_whole_list,
+        srv_100_a_delta_without_changes_has_the_hash_of_the_whole_list,
+        srv_104_the_hash_of_an_empty_registry_is_empty,
+        srv_134_an_override_that_another_server_removes_leaves_the_senders_status,
+        srv_135_an_item_without_a_stamp_is_done_and_so_is_the_next_one,
 }
 
-in_wiring!(
-    as_the_java_server,
-    OneProcess,
-    srv_36_a_lease_that_has_run_out_is_listed_and_not_found_until_it_is_renewed,
-    srv_133_another_servers_registration_without_an_address_counts_as_done_and_stores_nothing
-);
+in_wiring! {
+    as_the_java_server, OneProcess;
+    with WITHOUT_EVICTIONS:
+        srv_36_a_lease_that_has_run_out_is_listed_and_not_found_until_it_is_renewed;
+    with PROFILE:
+        srv_133_another_servers_registration_without_an_address_counts_as_done_and_stores_nothing,
+}
+
+const PROFILE: Options = Options { registry: &["--profile", "eureka"], cache: &[], facade: &[] };
+
+/// Nobody evicts in between, as in the Java server, whose second round comes at 120 s.
+const WITHOUT_EVICTIONS: Options = Options {
+    registry: &["--profile", "eureka", "--enable-self-preservation", "false", "--eviction-interval", "1h"],
+    cache: &[],
+    facade: &[],
+};
 
 /// The profile, spelt out for parts that have none.
 const EUREKA: Options = Options {
@@ -53,14 +57,9 @@ const EUREKA: Options = Options {
     facade: &["--cache-push", "true"],
 };
 
-/// An instance whose lease outlives every story.
-fn lasting(id: &str, changes: Value) -> Value {
-    let lease = json!({"renewalIntervalInSecs": 30, "durationInSecs": 100_000});
-    let mut instance = with(json!({"instanceId": id, "leaseInfo": lease}));
-    for (name, value) in changes.as_object().unwrap() {
-        instance[name.as_str()] = value.clone();
-    }
-    instance
+/// This instance, its lease outliving every story.
+fn named(id: &str) -> Value {
+    lasting(json!({"instanceId": id}))
 }
 
 /// What is read in both languages, which say the same.
@@ -102,8 +101,7 @@ async fn override_status(client: &Client, id: &str, status: &str) {
     assert_eq!(client.status(Request::new("PUT", &target)).await, 200);
 }
 
-async fn srv_24_k_17_an_instance_that_changes_its_address_is_off_the_old_list_at_once(wiring: Wiring) {
-    let node = Sandbox::start_with(wiring, EUREKA).await;
+async fn srv_24_k_17_an_instance_that_changes_its_address_is_off_the_old_list_at_once(node: &Sandbox) {
     let client = node.client();
     let lists = async |address: &str| {
         let plain = read(&client, &format!("/eureka/vips/{address}")).await;
@@ -113,7 +111,7 @@ async fn srv_24_k_17_an_instance_that_changes_its_address_is_off_the_old_list_at
     };
     let at = |address: &str, dirty: &str| {
         let secure = format!("{address}-s");
-        lasting("i1", json!({"vipAddress": address, "secureVipAddress": secure, "lastDirtyTimestamp": dirty}))
+        changed(named("i1"), json!({"vipAddress": address, "secureVipAddress": secure, "lastDirtyTimestamp": dirty}))
     };
     let here = (vec!["BILLING/i1".to_owned()], "UP_1_".to_owned());
     let nowhere = (vec![], String::new());
@@ -121,38 +119,32 @@ async fn srv_24_k_17_an_instance_that_changes_its_address_is_off_the_old_list_at
     assert_eq!((lists("old").await, lists("new").await), (here.clone(), nowhere.clone()));
     register(&client, &at("new", "2000")).await;
     assert_eq!((lists("old").await, lists("new").await), (nowhere, here));
-    node.stop().await;
 }
 
-async fn srv_95_96_97_the_delta_has_one_entry_for_each_instance_and_the_hash_of_the_whole_list(wiring: Wiring) {
-    let node = Sandbox::start_with(wiring, EUREKA).await;
+async fn srv_95_96_97_the_delta_has_one_entry_for_each_instance_and_the_hash_of_the_whole_list(node: &Sandbox) {
     let client = node.client();
-    register(&client, &lasting("i1", json!({}))).await;
+    register(&client, &named("i1")).await;
     cancel(&client, "BILLING", "i1").await;
     assert_eq!(delta(&client).await, entries(&["i1 DELETED"], ""));
-    register(&client, &lasting("i1", json!({}))).await;
+    register(&client, &named("i1")).await;
     assert_eq!(delta(&client).await, entries(&["i1 ADDED"], "UP_1_"));
-    register(&client, &lasting("i2", json!({}))).await;
+    register(&client, &named("i2")).await;
     override_status(&client, "i1", "OUT_OF_SERVICE").await;
     assert_eq!(delta(&client).await, entries(&["i2 ADDED", "i1 MODIFIED"], "OUT_OF_SERVICE_1_UP_1_"));
-    node.stop().await;
 }
 
-async fn srv_100_a_delta_without_changes_has_the_hash_of_the_whole_list(wiring: Wiring) {
-    let node = Sandbox::start_with(wiring, EUREKA).await;
+async fn srv_100_a_delta_without_changes_has_the_hash_of_the_whole_list(node: &Sandbox) {
     let client = node.client();
     for id in ["i1", "i2", "i3"] {
-        register(&client, &lasting(id, json!({}))).await;
+        register(&client, &named(id)).await;
     }
     node.pass(Duration::from_secs(300)).await;
     let document = client.send(Request::get("/eureka/apps/delta").json()).await.json();
     assert_eq!(document["applications"]["application"], json!([]));
     assert_eq!(delta(&client).await, entries(&[], "UP_3_"));
-    node.stop().await;
 }
 
-async fn srv_104_the_hash_of_an_empty_registry_is_empty(wiring: Wiring) {
-    let node = Sandbox::start_with(wiring, EUREKA).await;
+async fn srv_104_the_hash_of_an_empty_registry_is_empty(node: &Sandbox) {
     let client = node.client();
     assert_eq!(delta(&client).await, entries(&[], ""));
     for target in ["/eureka/apps", "/eureka/apps/delta"] {
@@ -161,13 +153,11 @@ async fn srv_104_the_hash_of_an_empty_registry_is_empty(wiring: Wiring) {
         let json = client.send(Request::get(target).json()).await.json();
         assert_eq!(json["applications"]["apps__hashcode"], "", "{target}");
     }
-    node.stop().await;
 }
 
-async fn srv_134_an_override_that_another_server_removes_leaves_the_senders_status(wiring: Wiring) {
-    let node = Sandbox::start_with(wiring, EUREKA).await;
+async fn srv_134_an_override_that_another_server_removes_leaves_the_senders_status(node: &Sandbox) {
     let client = node.client();
-    register(&client, &lasting("i1", json!({}))).await;
+    register(&client, &named("i1")).await;
     override_status(&client, "i1", "OUT_OF_SERVICE").await;
     assert_eq!(statuses(&client).await, ["OUT_OF_SERVICE", "OUT_OF_SERVICE"]);
     let item = json!({"appName": "BILLING", "id": "i1", "status": "UP", "lastDirtyTimestamp": 1000,
@@ -176,13 +166,11 @@ async fn srv_134_an_override_that_another_server_removes_leaves_the_senders_stat
     assert_eq!(statuses(&client).await, ["UP", "UNKNOWN"]);
     let overrides = client.send(Request::get("/eureka/serverinfo/statusoverrides").json()).await;
     assert_eq!(overrides.json(), json!({}));
-    node.stop().await;
 }
 
-async fn srv_135_an_item_without_a_stamp_is_done_and_so_is_the_next_one(wiring: Wiring) {
-    let node = Sandbox::start_with(wiring, EUREKA).await;
+async fn srv_135_an_item_without_a_stamp_is_done_and_so_is_the_next_one(node: &Sandbox) {
     let client = node.client();
-    register(&client, &lasting("i1", json!({}))).await;
+    register(&client, &named("i1")).await;
     override_status(&client, "i1", "OUT_OF_SERVICE").await;
     let of = |action: &str| json!({"appName": "BILLING", "id": "i1", "status": "UP", "action": action});
     let mut heartbeat = of("Heartbeat");
@@ -190,13 +178,9 @@ async fn srv_135_an_item_without_a_stamp_is_done_and_so_is_the_next_one(wiring: 
     assert_eq!(batch(&client, &[of("DeleteStatusOverride"), heartbeat]).await, [200, 200]);
     assert_eq!(statuses(&client).await, ["UP", "UNKNOWN"]);
     assert_eq!(client.instance("/eureka/apps/BILLING/i1").await["lastDirtyTimestamp"], "1000");
-    node.stop().await;
 }
 
-async fn srv_36_a_lease_that_has_run_out_is_listed_and_not_found_until_it_is_renewed(wiring: Wiring) {
-    // Nobody evicts in between, as in the Java server, whose second round comes at 120 s.
-    let registry = &["--profile", "eureka", "--enable-self-preservation", "false", "--eviction-interval", "1h"];
-    let node = Sandbox::start_with(wiring, Options { registry, ..Options::default() }).await;
+async fn srv_36_a_lease_that_has_run_out_is_listed_and_not_found_until_it_is_renewed(node: &Sandbox) {
     let client = node.client();
     register(&client, &with(json!({"instanceId": "i1"}))).await;
     let found = async || client.send(Request::get("/eureka/apps/BILLING/i1").json()).await.status;
@@ -207,19 +191,17 @@ async fn srv_36_a_lease_that_has_run_out_is_listed_and_not_found_until_it_is_ren
     node.pass(Duration::from_secs(1)).await;
     assert_eq!(client.status(Request::new("PUT", "/eureka/apps/BILLING/i1")).await, 200);
     assert_eq!(found().await, 200);
-    node.stop().await;
 }
 
-async fn srv_133_another_servers_registration_without_an_address_counts_as_done_and_stores_nothing(wiring: Wiring) {
-    let registry = &["--profile", "eureka"];
-    let node = Sandbox::start_with(wiring, Options { registry, ..Options::default() }).await;
+async fn srv_133_another_servers_registration_without_an_address_counts_as_done_and_stores_nothing(node: &Sandbox) {
     let client = node.client();
     let item =
         |instance: Value| json!({"appName": "BILLING", "id": "i1", "instanceInfo": instance, "action": "Register"});
-    assert_eq!(batch(&client, &[item(lasting("i1", json!({"ipAddr": null})))]).await, [200]);
+    let mut without_address = named("i1");
+    without_address["ipAddr"] = Value::Null;
+    assert_eq!(batch(&client, &[item(without_address)]).await, [200]);
     assert_eq!(client.status(Request::get("/eureka/apps/BILLING/i1").json()).await, 404);
     assert_eq!(listed(&client).await, [""; 0]);
-    assert_eq!(batch(&client, &[item(lasting("i1", json!({})))]).await, [200]);
+    assert_eq!(batch(&client, &[item(named("i1"))]).await, [200]);
     assert_eq!(statuses(&client).await, ["UP", "UNKNOWN"]);
-    node.stop().await;
 }

@@ -1,13 +1,4 @@
 //! Evictions in a whole node: what runs out goes, by its share, unless leases are protected.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "development only: this is how a test fails"
-)]
-
-mod story;
 
 use heureka::{Node, Settings};
 use registry_core::Life;
@@ -21,11 +12,13 @@ use registry_proto::{
         registry_service_server::RegistryService as _,
     },
 };
-use scenario_tests::{Options, Request, Sandbox, Wiring};
+use scenario_tests::{
+    Options, Request, Sandbox, Wiring,
+    story::{fixture, listed, register, with},
+};
 use serde_json::json;
 use service_runtime::{ProcessHandle, Sources};
 use std::{ops::Range, sync::Arc, time::Duration};
-use story::{fixture, listed, register, with};
 use testkit::{ManualClock, eventually, eventually_async, instances::instance};
 
 /// Lets every loop that is due have its turn before the clock moves again.

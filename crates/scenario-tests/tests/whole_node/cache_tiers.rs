@@ -1,29 +1,18 @@
 //! The three tiers of the cache as clients see them: what is read when, how old it may be, lists by address.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is how a test fails; its stories are functions of their own"
-)]
 
 mod by_its_metrics;
-#[path = "../story/mod.rs"]
-mod story;
 
-use scenario_tests::{Applications, Client, Options, Part, Request, Sandbox, Wiring, in_every_wiring, in_wiring};
+use scenario_tests::{
+    Applications, Client, Options, Part, Request, Sandbox, Wiring, in_every_wiring, in_wiring,
+    story::{cancel, lasting, listed, register},
+};
 use serde_json::{Value, json};
 use std::time::Duration;
-use story::{cancel, listed, register, with};
 use testkit::eventually_async;
 
 in_every_wiring! {
-    srv_77_78_79_b59_the_read_only_tier_is_at_most_one_refresh_behind_and_cold_keys_are_fresh,
-    srv_80_k_21_an_application_is_there_as_soon_as_it_registers_though_it_was_missed,
-    srv_83_84_k_17_every_address_of_a_list_and_both_details_are_renewed,
     srv_85_86_rest_99_100_regions_that_are_not_configured_are_the_local_content,
     srv_87_rest_108_s18_an_address_that_nobody_has_is_an_empty_list,
-    srv_88_a_registration_is_seen_in_every_payload,
     srv_89_k_19_reserved_names_are_applications_like_any_other,
     srv_90_each_delta_that_is_made_has_a_greater_number,
     srv_93_k_16_b56_what_is_acknowledged_is_read_and_every_hash_is_that_of_its_list,
@@ -31,14 +20,20 @@ in_every_wiring! {
     b64_a_first_reader_sees_present_lease_times,
     b65_one_application_and_one_address_are_small_answers,
     srv_103_s3_a_status_that_a_heartbeat_brings_is_in_the_delta,
-    srv_41_s11_an_application_without_instances_is_not_listed,
+    srv_41_s11_an_application_without_instances_is_not_listed;
+    with EUREKA:
+        srv_80_k_21_an_application_is_there_as_soon_as_it_registers_though_it_was_missed,
+        srv_83_84_k_17_every_address_of_a_list_and_both_details_are_renewed;
+    unstarted:
+        srv_77_78_79_b59_the_read_only_tier_is_at_most_one_refresh_behind_and_cold_keys_are_fresh,
+        srv_88_a_registration_is_seen_in_every_payload,
 }
 
-in_wiring!(
-    unix_sockets_one_by_one,
-    UnixSockets,
-    srv_82_the_read_only_tier_refreshes_at_multiples_of_thirty_seconds_whenever_it_started
-);
+in_wiring! {
+    unix_sockets_one_by_one, UnixSockets;
+    unstarted:
+        srv_82_the_read_only_tier_refreshes_at_multiples_of_thirty_seconds_whenever_it_started,
+}
 
 /// The Java server's caches: 30 s behind, expiring as a whole.
 const EUREKA: Options = Options {
@@ -50,24 +45,13 @@ const EUREKA: Options = Options {
 const SECOND: Duration = Duration::from_secs(1);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// An instance whose lease outlives every story.
-fn lasting(changes: Value) -> Value {
-    let mut instance = with(json!({"leaseInfo": {"renewalIntervalInSecs": 30, "durationInSecs": 100_000}}));
-    for (name, value) in changes.as_object().unwrap() {
-        instance[name.as_str()] = value.clone();
-    }
-    instance
-}
-
-/// A node whose clock stands at a multiple of 30 s.
-async fn at_multiple(wiring: Wiring, options: Options) -> Sandbox {
-    let node = Sandbox::start_with(wiring, options).await;
-    node.pass(until_multiple(&node)).await;
-    node
-}
-
+/// Until the clock stands at a multiple of 30 s.
 fn until_multiple(node: &Sandbox) -> Duration {
     Duration::from_millis(30_000 - u64::try_from(node.now().0 % 30_000).unwrap())
+}
+
+async fn pass_to_multiple(node: &Sandbox) {
+    node.pass(until_multiple(node)).await;
 }
 
 async fn xml(client: &Client, target: &str) -> Applications {
@@ -93,7 +77,8 @@ fn renewals(document: &Applications) -> Vec<String> {
 }
 
 async fn srv_77_78_79_b59_the_read_only_tier_is_at_most_one_refresh_behind_and_cold_keys_are_fresh(wiring: Wiring) {
-    let node = at_multiple(wiring, EUREKA).await;
+    let node = Sandbox::start_with(wiring, EUREKA).await;
+    pass_to_multiple(&node).await;
     let client = node.client();
     node.pass(SECOND).await;
     assert_eq!(listed(&client).await, [""; 0]);
@@ -116,8 +101,8 @@ async fn srv_77_78_79_b59_the_read_only_tier_is_at_most_one_refresh_behind_and_c
     node.stop().await;
 }
 
-async fn srv_80_k_21_an_application_is_there_as_soon_as_it_registers_though_it_was_missed(wiring: Wiring) {
-    let node = at_multiple(wiring, EUREKA).await;
+async fn srv_80_k_21_an_application_is_there_as_soon_as_it_registers_though_it_was_missed(node: &Sandbox) {
+    pass_to_multiple(node).await;
     let client = node.client();
     node.pass(SECOND).await;
     assert_eq!(client.status(Request::get("/eureka/apps/BILLING").json()).await, 404);
@@ -126,7 +111,6 @@ async fn srv_80_k_21_an_application_is_there_as_soon_as_it_registers_though_it_w
     node.pass(SECOND).await;
     let is_there = async || client.send(Request::get("/eureka/apps/BILLING").json()).await.status == 200;
     eventually_async("the application is there", is_there).await;
-    node.stop().await;
 }
 
 async fn srv_82_the_read_only_tier_refreshes_at_multiples_of_thirty_seconds_whenever_it_started(wiring: Wiring) {
@@ -149,8 +133,8 @@ async fn srv_82_the_read_only_tier_refreshes_at_multiples_of_thirty_seconds_when
     node.stop().await;
 }
 
-async fn srv_83_84_k_17_every_address_of_a_list_and_both_details_are_renewed(wiring: Wiring) {
-    let node = at_multiple(wiring, EUREKA).await;
+async fn srv_83_84_k_17_every_address_of_a_list_and_both_details_are_renewed(node: &Sandbox) {
+    pass_to_multiple(node).await;
     let client = node.client();
     register(&client, &lasting(json!({"instanceId": "i0", "vipAddress": "a"}))).await;
     node.pass(SECOND).await;
@@ -161,7 +145,7 @@ async fn srv_83_84_k_17_every_address_of_a_list_and_both_details_are_renewed(wir
     register(&client, &lasting(json!({"instanceId": "i2", "vipAddress": "a,b"}))).await;
     node.pass(28 * SECOND).await;
     assert_eq!((full().await, short().await), (vec!["BILLING/i0".to_owned()], "UP_1_".into()));
-    node.pass(until_multiple(&node)).await;
+    node.pass(until_multiple(node)).await;
     eventually_async("both are listed", async || full().await == ["BILLING/i0", "BILLING/i2"]).await;
     eventually_async("in both details", async || short().await == "UP_2_").await;
     assert_eq!(client.applications("/eureka/vips/b").await.keys(), ["BILLING/i2"]);
@@ -169,14 +153,12 @@ async fn srv_83_84_k_17_every_address_of_a_list_and_both_details_are_renewed(wir
     // Away from an address, and from its list.
     register(&client, &lasting(json!({"instanceId": "i2", "vipAddress": "c", "lastDirtyTimestamp": "2000"}))).await;
     cancel(&client, "BILLING", "i0").await;
-    node.pass(until_multiple(&node)).await;
+    node.pass(until_multiple(node)).await;
     eventually_async("neither is listed", async || full().await.is_empty() && short().await == "").await;
     assert_eq!(client.applications("/eureka/vips/c").await.keys(), ["BILLING/i2"]);
-    node.stop().await;
 }
 
-async fn srv_85_86_rest_99_100_regions_that_are_not_configured_are_the_local_content(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn srv_85_86_rest_99_100_regions_that_are_not_configured_are_the_local_content(node: &Sandbox) {
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
     let get = async |target: &str| client.send(Request::get(target).json()).await;
@@ -188,11 +170,9 @@ async fn srv_85_86_rest_99_100_regions_that_are_not_configured_are_the_local_con
     register(&client, &lasting(json!({"instanceId": "n2"}))).await;
     let listed = client.applications("/eureka/apps?regions=us-east-1").await;
     assert_eq!(listed.keys(), ["BILLING/n1", "BILLING/n2"]);
-    node.stop().await;
 }
 
-async fn srv_87_rest_108_s18_an_address_that_nobody_has_is_an_empty_list(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn srv_87_rest_108_s18_an_address_that_nobody_has_is_an_empty_list(node: &Sandbox) {
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
     let nothing = r#"{"applications":{"versions__delta":"-1","apps__hashcode":"","application":[]}}"#;
@@ -209,7 +189,6 @@ async fn srv_87_rest_108_s18_an_address_that_nobody_has_is_an_empty_list(wiring:
         assert_eq!(client.status(Request::get(target).json()).await, 404, "{target}");
     }
     assert_eq!(client.status(Request::get("/eureka/vips/%ff").json()).await, 400);
-    node.stop().await;
 }
 
 /// Every payload that there is of the fixture, each with its name.
@@ -244,7 +223,8 @@ async fn srv_88_a_registration_is_seen_in_every_payload(wiring: Wiring) {
     }
     node.stop().await;
 
-    let node = at_multiple(wiring, EUREKA).await;
+    let node = Sandbox::start_with(wiring, EUREKA).await;
+    pass_to_multiple(&node).await;
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
     let before = every_payload(&client).await;
@@ -256,8 +236,7 @@ async fn srv_88_a_registration_is_seen_in_every_payload(wiring: Wiring) {
     node.stop().await;
 }
 
-async fn srv_89_k_19_reserved_names_are_applications_like_any_other(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn srv_89_k_19_reserved_names_are_applications_like_any_other(node: &Sandbox) {
     let client = node.client();
     for id in ["n1", "n2"] {
         register(&client, &lasting(json!({"instanceId": id}))).await;
@@ -267,11 +246,9 @@ async fn srv_89_k_19_reserved_names_are_applications_like_any_other(wiring: Wiri
     }
     register(&client, &lasting(json!({"app": "ALL_APPS"}))).await;
     assert_eq!(client.applications("/eureka/apps/ALL_APPS").await.keys(), ["ALL_APPS/n1"]);
-    node.stop().await;
 }
 
-async fn srv_90_each_delta_that_is_made_has_a_greater_number(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn srv_90_each_delta_that_is_made_has_a_greater_number(node: &Sandbox) {
     let client = node.client();
     let number = |document: Applications| document.version.unwrap().parse::<i64>().unwrap();
     let mut numbers = Vec::new();
@@ -287,12 +264,10 @@ async fn srv_90_each_delta_that_is_made_has_a_greater_number(wiring: Wiring) {
     numbers.dedup();
     assert!(numbers.is_sorted() && numbers.len() == 4, "{numbers:?}");
     assert_eq!(client.applications("/eureka/apps").await.version.as_deref(), Some("1"));
-    node.stop().await;
 }
 
-async fn srv_93_k_16_b56_what_is_acknowledged_is_read_and_every_hash_is_that_of_its_list(wiring: Wiring) {
+async fn srv_93_k_16_b56_what_is_acknowledged_is_read_and_every_hash_is_that_of_its_list(node: &Sandbox) {
     const STATUSES: [&str; 3] = ["UP", "DOWN", "STARTING"];
-    let node = Sandbox::start(wiring).await;
     let writers: Vec<_> = (0..8)
         .map(|writer| {
             let client = node.client();
@@ -320,11 +295,9 @@ async fn srv_93_k_16_b56_what_is_acknowledged_is_read_and_every_hash_is_that_of_
     for writer in writers {
         writer.await.unwrap();
     }
-    node.stop().await;
 }
 
-async fn rest_106_107_109_lists_by_address_have_the_instances_that_list_it(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_106_107_109_lists_by_address_have_the_instances_that_list_it(node: &Sandbox) {
     let client = node.client();
     let instances = [
         ("i1", "BILLING", "foo", "UP", "x"),
@@ -358,11 +331,9 @@ async fn rest_106_107_109_lists_by_address_have_the_instances_that_list_it(wirin
     assert_eq!(client.applications("/eureka/vips/foo").await.keys(), ["BILLING/i1"]);
     register(&client, &lasting(json!({"instanceId": "i4", "vipAddress": "bar"}))).await;
     assert_eq!(client.applications("/eureka/vips/bar").await.keys(), ["BILLING/i4"]);
-    node.stop().await;
 }
 
-async fn b64_a_first_reader_sees_present_lease_times(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b64_a_first_reader_sees_present_lease_times(node: &Sandbox) {
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
     for target in ["apps", "apps/BILLING", "vips/billing", "svips/billing-s", "apps/delta"] {
@@ -373,11 +344,9 @@ async fn b64_a_first_reader_sees_present_lease_times(wiring: Wiring) {
         assert_eq!(renewals(&list), [one], "{target}");
     }
     assert_eq!(client.applications("/eureka/apps/delta").await.actions(), ["n1 ADDED"], "heartbeats are no changes");
-    node.stop().await;
 }
 
-async fn b65_one_application_and_one_address_are_small_answers(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b65_one_application_and_one_address_are_small_answers(node: &Sandbox) {
     let client = node.client();
     for n in 0..300 {
         let app = format!("APP-{}", n / 3);
@@ -390,11 +359,9 @@ async fn b65_one_application_and_one_address_are_small_answers(wiring: Wiring) {
         assert_eq!(client.applications(target).await.keys(), ["APP-7/n21", "APP-7/n22", "APP-7/n23"]);
         assert!(size(target).await < all / 80, "{target}");
     }
-    node.stop().await;
 }
 
-async fn srv_103_s3_a_status_that_a_heartbeat_brings_is_in_the_delta(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn srv_103_s3_a_status_that_a_heartbeat_brings_is_in_the_delta(node: &Sandbox) {
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
     assert_eq!(client.applications("/eureka/apps/delta").await.actions(), ["n1 ADDED"]);
@@ -416,11 +383,9 @@ async fn srv_103_s3_a_status_that_a_heartbeat_brings_is_in_the_delta(wiring: Wir
         assert_eq!(list.hash.as_deref(), Some("OUT_OF_SERVICE_1_"), "{target}");
     }
     assert_eq!(client.applications("/eureka/apps/delta").await.actions(), ["n1 MODIFIED"]);
-    node.stop().await;
 }
 
-async fn srv_41_s11_an_application_without_instances_is_not_listed(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn srv_41_s11_an_application_without_instances_is_not_listed(node: &Sandbox) {
     let client = node.client();
     for app in ["BILLING", "ORDERS"] {
         register(&client, &lasting(json!({"app": app, "vipAddress": "both"}))).await;
@@ -440,5 +405,4 @@ async fn srv_41_s11_an_application_without_instances_is_not_listed(wiring: Wirin
     for target in ["/eureka/apps", "/eureka/vips/both"] {
         assert_eq!(client.send(Request::get(target).json()).await.json()["applications"]["application"], json!([]));
     }
-    node.stop().await;
 }

@@ -1,13 +1,4 @@
 //! When a node serves lists after its start, as clients see it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is how a test fails; its stories are functions of their own"
-)]
-
-mod story;
 
 use bytes::Bytes;
 use clap::Parser as _;
@@ -21,27 +12,56 @@ use registry_proto::{
     registry::{RegisterRequest, registry_service_server::RegistryService},
     types,
 };
-use scenario_tests::{Client, Options, Part, Request, Sandbox, Wiring, in_every_wiring, in_wiring};
+use scenario_tests::{
+    Client, Options, Part, Request, Sandbox, Wiring, in_every_wiring, in_wiring,
+    story::{fixture, listed, register, registration, with},
+};
 use serde_json::json;
 use service_runtime::ProcessHandle;
 use std::{sync::Arc, time::Duration};
-use story::{fixture, listed, register, with};
 use testkit::{ManualClock, eventually_async, instances::instance};
 
 in_every_wiring! {
-    srv_141_142_rest_102_103_b61_with_a_waiting_time_lists_are_refused_until_it_has_passed,
-    b61_without_a_waiting_time_an_empty_node_answers_at_once,
-    k_23_a_node_alone_is_open,
-    a_facade_that_reads_on_request_learns_of_the_gate_and_of_deltas_for_regions,
+    with WAIT:
+        srv_141_142_rest_102_103_b61_with_a_waiting_time_lists_are_refused_until_it_has_passed;
+    with NO_WAIT:
+        b61_without_a_waiting_time_an_empty_node_answers_at_once;
+    with ON_REQUEST:
+        a_facade_that_reads_on_request_learns_of_the_gate_and_of_deltas_for_regions;
+    unstarted:
+        k_23_a_node_alone_is_open,
 }
 
-in_wiring!(restarts_over_unix_sockets, UnixSockets, no_part_that_starts_over_closes_a_gate_that_was_open);
-in_wiring!(restarts_over_tcp, Tcp, no_part_that_starts_over_closes_a_gate_that_was_open);
+in_wiring! {
+    restarts_over_unix_sockets, UnixSockets;
+    with WAIT:
+        no_part_that_starts_over_closes_a_gate_that_was_open,
+}
+in_wiring! {
+    restarts_over_tcp, Tcp;
+    with WAIT:
+        no_part_that_starts_over_closes_a_gate_that_was_open,
+}
 
-in_wiring!(one_process_as_the_java_server, OneProcess, srv_90_deltas_are_numbered_from_one);
+in_wiring! {
+    one_process_as_the_java_server, OneProcess;
+    with NUMBERED:
+        srv_90_deltas_are_numbered_from_one,
+}
 
 const WAIT: Options =
     Options { registry: &["--serve-before-sync", "wait"], cache: &[], facade: &["--cache-push", "true"] };
+
+const NO_WAIT: Options = Options {
+    registry: &["--serve-before-sync", "wait", "--wait-time-when-sync-empty", "0s"],
+    cache: &[],
+    facade: &[],
+};
+
+const ON_REQUEST: Options =
+    Options { registry: WAIT.registry, cache: &["--first-delta-version", "one"], facade: &["--cache-push", "false"] };
+
+const NUMBERED: Options = Options { registry: &[], cache: &["--profile", "eureka"], facade: &[] };
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -61,8 +81,7 @@ async fn opens(client: &Client) {
     eventually_async("lists are served", is_open).await;
 }
 
-async fn srv_141_142_rest_102_103_b61_with_a_waiting_time_lists_are_refused_until_it_has_passed(wiring: Wiring) {
-    let node = Sandbox::start_with(wiring, WAIT).await;
+async fn srv_141_142_rest_102_103_b61_with_a_waiting_time_lists_are_refused_until_it_has_passed(node: &Sandbox) {
     let client = node.client();
     refuses(&client).await;
     node.pass(Duration::from_secs(1)).await;
@@ -81,14 +100,10 @@ async fn srv_141_142_rest_102_103_b61_with_a_waiting_time_lists_are_refused_unti
     for list in LISTS {
         assert_eq!(client.send(Request::get(&format!("/eureka/{list}")).json()).await.status, 200, "{list}");
     }
-    node.stop().await;
 }
 
-async fn b61_without_a_waiting_time_an_empty_node_answers_at_once(wiring: Wiring) {
-    let registry = &["--serve-before-sync", "wait", "--wait-time-when-sync-empty", "0s"];
-    let node = Sandbox::start_with(wiring, Options { registry, ..Options::default() }).await;
+async fn b61_without_a_waiting_time_an_empty_node_answers_at_once(node: &Sandbox) {
     assert_eq!(listed(&node.client()).await, [""; 0]);
-    node.stop().await;
 }
 
 async fn k_23_a_node_alone_is_open(wiring: Wiring) {
@@ -99,8 +114,7 @@ async fn k_23_a_node_alone_is_open(wiring: Wiring) {
     }
 }
 
-async fn no_part_that_starts_over_closes_a_gate_that_was_open(wiring: Wiring) {
-    let mut node = Sandbox::start_with(wiring, WAIT).await;
+async fn no_part_that_starts_over_closes_a_gate_that_was_open(node: &mut Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     node.pass(Duration::from_secs(300) + MILLISECOND).await;
@@ -110,7 +124,7 @@ async fn no_part_that_starts_over_closes_a_gate_that_was_open(wiring: Wiring) {
         node.start_part(part).await;
         // The facade's back-off is at most 5 s.
         let client = node.client();
-        let written = async || client.status(story::registration(&fixture())).await == 204;
+        let written = async || client.status(registration(&fixture())).await == 204;
         node.while_time_passes(eventually_async("the registry answers", written)).await;
         let served = async || {
             let answer = client.send(Request::get("/eureka/apps").json()).await;
@@ -121,16 +135,9 @@ async fn no_part_that_starts_over_closes_a_gate_that_was_open(wiring: Wiring) {
         };
         node.while_time_passes(eventually_async("lists are served", served)).await;
     }
-    node.stop().await;
 }
 
-async fn a_facade_that_reads_on_request_learns_of_the_gate_and_of_deltas_for_regions(wiring: Wiring) {
-    let options = Options {
-        registry: WAIT.registry,
-        cache: &["--first-delta-version", "one"],
-        facade: &["--cache-push", "false"],
-    };
-    let mut node = Sandbox::start_with(wiring, options).await;
+async fn a_facade_that_reads_on_request_learns_of_the_gate_and_of_deltas_for_regions(node: &mut Sandbox) {
     let client = node.client();
     refuses(&client).await;
     register(&client, &fixture()).await;
@@ -144,8 +151,8 @@ async fn a_facade_that_reads_on_request_learns_of_the_gate_and_of_deltas_for_reg
     let regional = "/eureka/apps/delta?regions=a";
     let first = Some("1".to_owned());
     assert_eq!((number(&client, delta).await, number(&client, regional).await), (first.clone(), first.clone()));
-    if wiring == Wiring::OneProcess {
-        return node.stop().await;
+    if node.wiring() == Wiring::OneProcess {
+        return;
     }
     // The facade subscribes anew, to a cache that counts anew; what it sends comes with both numbers.
     node.stop_part(Part::Cache).await;
@@ -161,12 +168,9 @@ async fn a_facade_that_reads_on_request_learns_of_the_gate_and_of_deltas_for_reg
     node.while_time_passes(eventually_async("the change is read", follows)).await;
     let alike = async || number(&client, delta).await == number(&client, regional).await;
     eventually_async("both have been sent as often", alike).await;
-    node.stop().await;
 }
 
-async fn srv_90_deltas_are_numbered_from_one(wiring: Wiring) {
-    let options = Options { cache: &["--profile", "eureka"], ..Options::default() };
-    let node = Sandbox::start_with(wiring, options).await;
+async fn srv_90_deltas_are_numbered_from_one(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let number = async |request: Request| client.send(request).await.applications().version.unwrap();
@@ -176,7 +180,6 @@ async fn srv_90_deltas_are_numbered_from_one(wiring: Wiring) {
         async |regions: &str| number(Request::get(&format!("/eureka/apps/delta?regions={regions}")).json()).await;
     assert_eq!((regional("a,b").await, regional("B").await), ("1".to_owned(), "1".to_owned()));
     assert_eq!(number(Request::get("/eureka/apps/delta").json()).await, "1");
-    node.stop().await;
 }
 
 /// Tiers in one process, the registry before its start-up sync.

@@ -1,18 +1,11 @@
 //! Renewals through the REST API, in every wiring.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is how a test fails; its stories are functions of their own"
-)]
 
-mod story;
-
-use scenario_tests::{Request, Sandbox, Wiring, in_every_wiring};
+use scenario_tests::{
+    Request, Sandbox, in_every_wiring,
+    story::{fixture, register, register_all, with},
+};
 use serde_json::json;
 use std::time::Duration;
-use story::{fixture, register, register_all, with};
 
 in_every_wiring! {
     rest_43_a_renewal_is_answered_200_without_a_body,
@@ -29,8 +22,7 @@ fn renewal(target: &str) -> Request {
     Request::new("PUT", target)
 }
 
-async fn rest_43_a_renewal_is_answered_200_without_a_body(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_43_a_renewal_is_answered_200_without_a_body(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
 
@@ -40,11 +32,9 @@ async fn rest_43_a_renewal_is_answered_200_without_a_body(wiring: Wiring) {
     assert_eq!(response.header("content-type"), None);
     let with_body = renewal("/eureka/apps/BILLING/n1").header("content-type", "application/json").body("{}");
     assert_eq!(client.status(with_body).await, 200);
-    node.stop().await;
 }
 
-async fn rest_45_b1_a_renewal_of_what_is_not_there_is_answered_404_without_a_body(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_45_b1_a_renewal_of_what_is_not_there_is_answered_404_without_a_body(node: &Sandbox) {
     let client = node.client();
     for registered in [false, true] {
         for target in ["BILLING/N1", "BILLING/nope", "NOPE/n1"] {
@@ -55,11 +45,9 @@ async fn rest_45_b1_a_renewal_of_what_is_not_there_is_answered_404_without_a_bod
             register(&client, &fixture()).await;
         }
     }
-    node.stop().await;
 }
 
-async fn rest_47_to_51_a_renewal_compares_dirty_stamps(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_47_to_51_a_renewal_compares_dirty_stamps(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let table = [("1000", None, 200), ("999", None, 200), ("999", Some("TRUE"), 200), ("1001", None, 404)];
@@ -74,11 +62,9 @@ async fn rest_47_to_51_a_renewal_compares_dirty_stamps(wiring: Wiring) {
     let from_peer = renewal("/eureka/apps/BILLING/n1?lastDirtyTimestamp=999").json();
     let response = client.send(from_peer.header("x-netflix-discovery-replication", "true")).await;
     assert_eq!((response.status, &response.json()["instance"]["lastDirtyTimestamp"]), (409, &json!("1000")));
-    node.stop().await;
 }
 
-async fn rest_56_a_renewal_is_no_change(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_56_a_renewal_is_no_change(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let before = client.send(Request::get("/eureka/apps/delta").json()).await;
@@ -92,22 +78,18 @@ async fn rest_56_a_renewal_is_no_change(wiring: Wiring) {
     assert_eq!(delta.actions(), ["n1 ADDED", "n2 ADDED"]);
     let n1 = delta.instances().next().unwrap().clone();
     assert_eq!(Some(&n1), before.applications().instances().next());
-    node.stop().await;
 }
 
-async fn b3_a_renewal_is_never_compressed(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b3_a_renewal_is_never_compressed(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
 
     let response = client.send(renewal("/eureka/apps/BILLING/n1?status=UP&lastDirtyTimestamp=1000").gzip()).await;
 
     assert_eq!((response.status, response.body.len(), response.header("content-encoding")), (200, 0, None));
-    node.stop().await;
 }
 
-async fn b26_doubled_slashes_count_as_one(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b26_doubled_slashes_count_as_one(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let expected = client.send(Request::get("/eureka/apps").json()).await;
@@ -115,11 +97,9 @@ async fn b26_doubled_slashes_count_as_one(wiring: Wiring) {
         assert_eq!(client.send(Request::get(target).json()).await, expected, "{target}");
     }
     assert_eq!(client.status(renewal("/eureka//apps/BILLING/n1")).await, 200);
-    node.stop().await;
 }
 
-async fn many_renewals_at_once_get_an_answer_each(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn many_renewals_at_once_get_an_answer_each(node: &Sandbox) {
     let client = node.client();
     register_all(&client, "BILLING", &["n0", "n1", "n2"]).await;
 
@@ -133,11 +113,9 @@ async fn many_renewals_at_once_get_an_answer_each(wiring: Wiring) {
     for (place, status) in statuses.into_iter().enumerate() {
         assert_eq!(status, if place % 4 == 3 { 404 } else { 200 }, "renewal {place}");
     }
-    node.stop().await;
 }
 
-async fn a_single_read_shows_the_last_renewal(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn a_single_read_shows_the_last_renewal(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let times = async || {
@@ -152,5 +130,4 @@ async fn a_single_read_shows_the_last_renewal(wiring: Wiring) {
     assert_eq!(client.status(renewal("/eureka/apps/BILLING/n1")).await, 200);
 
     assert_eq!(times().await, (registered, registered + 20_000));
-    node.stop().await;
 }

@@ -1,20 +1,14 @@
 //! A node that is an instance of its own registry, as every document tells of it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is how a test fails; its stories are functions of their own"
-)]
 
-mod story;
-
-use scenario_tests::{Options, Request, Sandbox, Wiring, in_every_wiring};
-use story::{fixture, listed, register};
+use scenario_tests::{
+    Options, Request, Sandbox, in_every_wiring,
+    story::{fixture, listed, register},
+};
 use testkit::eventually_async;
 
 in_every_wiring! {
-    b42_a_node_shows_itself_once_and_as_the_one_that_answers,
+    with OWN:
+        b42_a_node_shows_itself_once_and_as_the_one_that_answers,
 }
 
 const ID: &str = "node-1.test:eureka:8761";
@@ -31,8 +25,7 @@ fn marks(document: &str) -> (usize, usize) {
     (count("true"), count("false"))
 }
 
-async fn b42_a_node_shows_itself_once_and_as_the_one_that_answers(wiring: Wiring) {
-    let node = Sandbox::start_with(wiring, OWN).await;
+async fn b42_a_node_shows_itself_once_and_as_the_one_that_answers(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let both = ["BILLING/n1".to_owned(), format!("EUREKA/{ID}")];
@@ -52,5 +45,4 @@ async fn b42_a_node_shows_itself_once_and_as_the_one_that_answers(wiring: Wiring
             assert_eq!(marks(std::str::from_utf8(&response.body).unwrap()), expected, "{path} as {accept}");
         }
     }
-    node.stop().await;
 }

@@ -1,18 +1,11 @@
 //! Cached reads through the REST API, in every wiring: forms, codings, the delta, push and periodic sync.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is how a test fails; its stories are functions of their own"
-)]
 
-mod story;
-
-use scenario_tests::{Options, Request, Sandbox, Wiring, in_every_wiring};
+use scenario_tests::{
+    Options, Request, Sandbox, in_every_wiring,
+    story::{cancel, fixture, listed, register, register_all, with},
+};
 use serde_json::json;
 use std::time::Duration;
-use story::{cancel, fixture, listed, register, register_all, with};
 use testkit::eventually_async;
 
 in_every_wiring! {
@@ -29,14 +22,16 @@ in_every_wiring! {
     rest_96_97_the_delta_has_one_entry_for_each_instance,
     rest_98_a_delta_without_changes_keeps_its_version,
     json_and_xml_say_the_same,
-    without_push_reads_are_renewed_at_multiples_of_thirty_seconds,
     the_delta_forgets_after_three_minutes,
     b53_every_change_is_seen_once_and_in_order,
-    hundreds_of_instances_in_several_pages_are_one_document,
+    hundreds_of_instances_in_several_pages_are_one_document;
+    with NO_PUSH:
+        without_push_reads_are_renewed_at_multiples_of_thirty_seconds,
 }
 
-async fn rest_80_slashes_at_the_end_change_nothing(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+const NO_PUSH: Options = Options { registry: &[], cache: &[], facade: &["--cache-push", "false"] };
+
+async fn rest_80_slashes_at_the_end_change_nothing(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     for target in ["/eureka/apps", "/eureka/apps/delta", "/eureka/apps/BILLING"] {
@@ -44,11 +39,9 @@ async fn rest_80_slashes_at_the_end_change_nothing(wiring: Wiring) {
         let slash = client.send(Request::get(&format!("{target}/")).json()).await;
         assert_eq!((plain.status, &plain), (200, &slash), "{target}");
     }
-    node.stop().await;
 }
 
-async fn rest_81_both_prefixes_serve_the_same(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_81_both_prefixes_serve_the_same(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     for path in ["apps", "apps/delta", "apps/BILLING", "apps/BILLING/n1"] {
@@ -56,11 +49,9 @@ async fn rest_81_both_prefixes_serve_the_same(wiring: Wiring) {
         let two = client.send(Request::get(&format!("/eureka/v2/{path}")).json()).await;
         assert_eq!((one.status, &one), (200, &two), "{path}");
     }
-    node.stop().await;
 }
 
-async fn rest_85_head_has_the_headers_of_get_and_no_body(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_85_head_has_the_headers_of_get_and_no_body(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let table = [
@@ -87,11 +78,9 @@ async fn rest_85_head_has_the_headers_of_get_and_no_body(wiring: Wiring) {
             assert_eq!(headers(&head), headers(&get), "{target}, gzip {gzip}");
         }
     }
-    node.stop().await;
 }
 
-async fn rest_86_87_the_form_is_negotiated(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_86_87_the_form_is_negotiated(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let table = [
@@ -115,17 +104,13 @@ async fn rest_86_87_the_form_is_negotiated(wiring: Wiring) {
             );
         }
     }
-    node.stop().await;
 }
 
-async fn rest_88_a_type_that_nobody_writes_is_refused(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_88_a_type_that_nobody_writes_is_refused(node: &Sandbox) {
     assert_eq!(node.client().status(Request::get("/eureka/apps").header("accept", "text/html")).await, 406);
-    node.stop().await;
 }
 
-async fn rest_91_b16_srv_94_158_what_is_compressed_is_the_same_document(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_91_b16_srv_94_158_what_is_compressed_is_the_same_document(node: &Sandbox) {
     let client = node.client();
     register_all(&client, "BILLING", &["n1", "n2"]).await;
     let table = [
@@ -153,26 +138,20 @@ async fn rest_91_b16_srv_94_158_what_is_compressed_is_the_same_document(wiring: 
             }
         }
     }
-    node.stop().await;
 }
 
-async fn rest_92_a_missing_application_is_an_empty_404(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_92_a_missing_application_is_an_empty_404(node: &Sandbox) {
     let response = node.client().send(Request::get("/eureka/apps/NOPE").gzip()).await;
     assert_eq!((response.status, response.body.len(), response.header("content-encoding")), (404, 0, None));
-    node.stop().await;
 }
 
-async fn rest_93_an_empty_registry_has_empty_arrays(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_93_an_empty_registry_has_empty_arrays(node: &Sandbox) {
     let response = node.client().send(Request::get("/eureka/apps").json()).await;
     let expected = r#"{"applications":{"versions__delta":"1","apps__hashcode":"","application":[]}}"#;
     assert_eq!(response.text(), expected);
-    node.stop().await;
 }
 
-async fn rest_94_one_instance_still_makes_arrays(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_94_one_instance_still_makes_arrays(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let document = client.send(Request::get("/eureka/apps").json()).await.json();
@@ -180,11 +159,9 @@ async fn rest_94_one_instance_still_makes_arrays(wiring: Wiring) {
     assert_eq!(applications["application"].as_array().unwrap().len(), 1);
     assert_eq!(applications["application"][0]["instance"].as_array().unwrap().len(), 1);
     assert_eq!(applications["apps__hashcode"], "UP_1_");
-    node.stop().await;
 }
 
-async fn rest_95_the_hash_counts_statuses(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_95_the_hash_counts_statuses(node: &Sandbox) {
     let client = node.client();
     for (place, status) in ["UP", "DOWN", "STARTING", "OUT_OF_SERVICE", "UNKNOWN", "UP"].into_iter().enumerate() {
         register(&client, &with(json!({"instanceId": format!("n{place}"), "status": status}))).await;
@@ -193,11 +170,9 @@ async fn rest_95_the_hash_counts_statuses(wiring: Wiring) {
         let hash = client.applications(target).await.hash.unwrap();
         assert_eq!(hash, "DOWN_1_OUT_OF_SERVICE_1_STARTING_1_UNKNOWN_1_UP_2_", "{target}");
     }
-    node.stop().await;
 }
 
-async fn rest_96_97_the_delta_has_one_entry_for_each_instance(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_96_97_the_delta_has_one_entry_for_each_instance(node: &Sandbox) {
     let client = node.client();
     let delta = async || {
         let delta = client.applications("/eureka/apps/delta").await;
@@ -216,21 +191,17 @@ async fn rest_96_97_the_delta_has_one_entry_for_each_instance(wiring: Wiring) {
     let (actions, hash, third) = delta().await;
     assert_eq!((actions, hash.as_str()), (vec!["n1 ADDED".to_owned()], "UP_1_"));
     assert!(first < second && second < third, "{first} {second} {third}");
-    node.stop().await;
 }
 
-async fn rest_98_a_delta_without_changes_keeps_its_version(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_98_a_delta_without_changes_keeps_its_version(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let one = client.send(Request::get("/eureka/apps/delta").json()).await;
     let two = client.send(Request::get("/eureka/apps/delta").json().gzip()).await;
     assert_eq!(one.json(), two.json());
-    node.stop().await;
 }
 
-async fn json_and_xml_say_the_same(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn json_and_xml_say_the_same(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let metadata = json!({"zone": "a<b&c", "note": "J\u{fc}rgen \"x\" 'y'"});
@@ -246,12 +217,9 @@ async fn json_and_xml_say_the_same(wiring: Wiring) {
         (json.version, xml.version) = (None, None);
         assert_eq!(json, xml, "{target}");
     }
-    node.stop().await;
 }
 
-async fn without_push_reads_are_renewed_at_multiples_of_thirty_seconds(wiring: Wiring) {
-    let options = Options { facade: &["--cache-push", "false"], ..Options::default() };
-    let node = Sandbox::start_with(wiring, options).await;
+async fn without_push_reads_are_renewed_at_multiples_of_thirty_seconds(node: &Sandbox) {
     let client = node.client();
     // The clock starts 10 s after a multiple of 30 s, less what starting took.
     assert!(listed(&client).await.is_empty());
@@ -270,11 +238,9 @@ async fn without_push_reads_are_renewed_at_multiples_of_thirty_seconds(wiring: W
     assert_eq!(listed(&client).await, ["BILLING/n1"]);
     node.pass(Duration::from_millis(1)).await;
     eventually_async("the listing is empty", async || listed(&client).await.is_empty()).await;
-    node.stop().await;
 }
 
-async fn the_delta_forgets_after_three_minutes(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn the_delta_forgets_after_three_minutes(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     // Its time counts from when the cache has it.
@@ -292,12 +258,10 @@ async fn the_delta_forgets_after_three_minutes(wiring: Wiring) {
     assert_eq!(delta.actions(), ["n2 ADDED", "n3 ADDED", "n4 ADDED"]);
     assert_eq!(delta.hash.unwrap(), "UP_4_");
     assert_eq!(listed(&client).await.len(), 4);
-    node.stop().await;
 }
 
 /// What a watcher of the delta sees: one step per change, the renewals between them none.
-async fn b53_every_change_is_seen_once_and_in_order(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b53_every_change_is_seen_once_and_in_order(node: &Sandbox) {
     let client = node.client();
     let mut versions = Vec::new();
     let mut look = async || {
@@ -316,11 +280,9 @@ async fn b53_every_change_is_seen_once_and_in_order(wiring: Wiring) {
     assert_eq!(look().await, ["n1 DELETED"]);
     versions.dedup();
     assert_eq!(versions.len(), 2, "{versions:?}");
-    node.stop().await;
 }
 
-async fn hundreds_of_instances_in_several_pages_are_one_document(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn hundreds_of_instances_in_several_pages_are_one_document(node: &Sandbox) {
     let client = node.client();
     let ids: Vec<String> = (0..100).map(|place| format!("n{place:03}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -339,5 +301,4 @@ async fn hundreds_of_instances_in_several_pages_are_one_document(wiring: Wiring)
     let orders = client.send(Request::get("/eureka/apps/ORDERS").json().gzip()).await.applications();
     assert_eq!(orders.keys().len(), 99);
     assert_eq!(listed(&client).await.len(), 299);
-    node.stop().await;
 }

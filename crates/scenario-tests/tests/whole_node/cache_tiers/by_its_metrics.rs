@@ -1,26 +1,31 @@
 //! What is made and read anew, and when: a node in one process, seen with its metrics.
 
-use super::{EUREKA, SECOND, at_multiple, lasting, metric, renew, renewals};
-use crate::story::{listed, register, with};
-use scenario_tests::{Options, Request, Sandbox, Wiring, in_wiring};
+use super::{EUREKA, SECOND, metric, pass_to_multiple, renew, renewals};
+use scenario_tests::{
+    Options, Request, Sandbox, in_wiring,
+    story::{lasting, listed, register, with},
+};
 use serde_json::json;
 use std::time::Duration;
 use testkit::eventually_async;
 
-in_wiring!(
-    one_process_with_its_metrics,
-    OneProcess,
-    srv_81_b64_lease_times_are_renewed_when_a_payload_expires,
-    srv_92_s4_names_that_nobody_registered_are_not_kept,
-    srv_99_the_delta_keeps_what_is_old_until_it_expires,
+in_wiring! {
+    one_process_with_its_metrics, OneProcess;
     b58_deltas_go_on_during_self_preservation,
     b63_reads_make_nothing_anew,
-    an_idle_registry_reads_nothing_anew,
-    with_a_spread_the_pages_expire_one_after_the_other
-);
+    an_idle_registry_reads_nothing_anew;
+    with EUREKA:
+        srv_81_b64_lease_times_are_renewed_when_a_payload_expires,
+        srv_92_s4_names_that_nobody_registered_are_not_kept,
+        srv_99_the_delta_keeps_what_is_old_until_it_expires;
+    with SPREAD:
+        with_a_spread_the_pages_expire_one_after_the_other,
+}
 
-async fn srv_81_b64_lease_times_are_renewed_when_a_payload_expires(wiring: Wiring) {
-    let node = at_multiple(wiring, EUREKA).await;
+const SPREAD: Options = Options { registry: &[], cache: &["--response-cache-expiry-spread", "30s"], facade: &[] };
+
+async fn srv_81_b64_lease_times_are_renewed_when_a_payload_expires(node: &Sandbox) {
+    pass_to_multiple(node).await;
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
     node.pass(SECOND).await;
@@ -46,11 +51,10 @@ async fn srv_81_b64_lease_times_are_renewed_when_a_payload_expires(wiring: Wirin
     let one = client.instance("/eureka/apps/BILLING/n1").await["leaseInfo"]["lastRenewalTimestamp"].to_string();
     let renewed = async || renewals(&client.applications("/eureka/apps").await) == [one.clone()];
     eventually_async("the lease times are new after tick 210", renewed).await;
-    node.stop().await;
 }
 
-async fn srv_99_the_delta_keeps_what_is_old_until_it_expires(wiring: Wiring) {
-    let node = at_multiple(wiring, EUREKA).await;
+async fn srv_99_the_delta_keeps_what_is_old_until_it_expires(node: &Sandbox) {
+    pass_to_multiple(node).await;
     let client = node.client();
     node.pass(Duration::from_millis(500)).await;
     register(&client, &lasting(json!({}))).await;
@@ -69,11 +73,9 @@ async fn srv_99_the_delta_keeps_what_is_old_until_it_expires(wiring: Wiring) {
     node.pass(21 * SECOND).await;
     eventually_async("the delta is empty", async || delta().await.actions().is_empty()).await;
     assert_eq!(delta().await.hash.as_deref(), Some("UP_1_"));
-    node.stop().await;
 }
 
-async fn b58_deltas_go_on_during_self_preservation(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b58_deltas_go_on_during_self_preservation(node: &Sandbox) {
     let client = node.client();
     for n in 0..8 {
         register(&client, &with(json!({"instanceId": format!("n{n}")}))).await;
@@ -88,11 +90,9 @@ async fn b58_deltas_go_on_during_self_preservation(wiring: Wiring) {
     let list = client.applications("/eureka/apps").await;
     assert_eq!((before.len(), list.keys().len()), (8, 9), "all are protected");
     assert_eq!(delta.hash, Some(list.counted_hash()));
-    node.stop().await;
 }
 
-async fn b63_reads_make_nothing_anew(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b63_reads_make_nothing_anew(node: &Sandbox) {
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
     let targets = ["apps", "apps/delta", "apps/BILLING", "vips/billing", "svips/billing-s"];
@@ -113,11 +113,9 @@ async fn b63_reads_make_nothing_anew(wiring: Wiring) {
         read().await;
     }
     assert_eq!(counters().await, before);
-    node.stop().await;
 }
 
-async fn an_idle_registry_reads_nothing_anew(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn an_idle_registry_reads_nothing_anew(node: &Sandbox) {
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
     node.pass(400 * SECOND).await;
@@ -131,12 +129,9 @@ async fn an_idle_registry_reads_nothing_anew(wiring: Wiring) {
         eventually_async("the payload is read anew once", refreshed).await;
     }
     assert_eq!(metric(&client, "heureka_cache_pages_sent_total").await, sent, "nothing was renewed");
-    node.stop().await;
 }
 
-async fn with_a_spread_the_pages_expire_one_after_the_other(wiring: Wiring) {
-    let options = Options { registry: &[], cache: &["--response-cache-expiry-spread", "30s"], facade: &[] };
-    let node = Sandbox::start_with(wiring, options).await;
+async fn with_a_spread_the_pages_expire_one_after_the_other(node: &Sandbox) {
     let client = node.client();
     for n in 0..120 {
         let changes = json!({"instanceId": format!("n{n:03}"), "metadata": {"filler": "x".repeat(1500)}});
@@ -152,11 +147,10 @@ async fn with_a_spread_the_pages_expire_one_after_the_other(wiring: Wiring) {
     eventually_async("the first page", async || refreshed().await == loaded + 1).await;
     node.pass(30 * SECOND).await;
     eventually_async("all pages", async || refreshed().await == 2 * loaded).await;
-    node.stop().await;
 }
 
-async fn srv_92_s4_names_that_nobody_registered_are_not_kept(wiring: Wiring) {
-    let node = at_multiple(wiring, EUREKA).await;
+async fn srv_92_s4_names_that_nobody_registered_are_not_kept(node: &Sandbox) {
+    pass_to_multiple(node).await;
     let client = node.client();
     register(&client, &lasting(json!({}))).await;
     let sent = metric(&client, "heureka_cache_pages_sent_total").await;
@@ -168,5 +162,4 @@ async fn srv_92_s4_names_that_nobody_registered_are_not_kept(wiring: Wiring) {
     node.pass(200 * SECOND).await;
     assert_eq!(metric(&client, "heureka_cache_pages_sent_total").await, sent);
     assert_eq!(metric(&client, "heureka_cache_pages_refreshed_total").await, 0);
-    node.stop().await;
 }

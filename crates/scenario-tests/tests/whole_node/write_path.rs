@@ -1,18 +1,10 @@
 //! Register and cancel through the REST API, in every wiring; bad input changes nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is how a test fails; its stories are functions of their own"
-)]
 
-mod story;
-
-use scenario_tests::{Request, Sandbox, Wiring, in_every_wiring};
+use scenario_tests::{
+    Request, Sandbox, in_every_wiring,
+    story::{cancel, fixture, gzip, listed, post, register, registration, with},
+};
 use serde_json::{Value, json};
-use std::io::Write;
-use story::{cancel, fixture, listed, post, register, registration, with};
 
 in_every_wiring! {
     rest_1_a_registration_is_answered_204_and_readable_at_once,
@@ -25,8 +17,7 @@ in_every_wiring! {
     bad_input_is_refused_and_changes_nothing,
 }
 
-async fn rest_1_a_registration_is_answered_204_and_readable_at_once(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_1_a_registration_is_answered_204_and_readable_at_once(node: &Sandbox) {
     let client = node.client();
 
     let response = client.send(registration(&fixture())).await;
@@ -34,12 +25,10 @@ async fn rest_1_a_registration_is_answered_204_and_readable_at_once(wiring: Wiri
     assert_eq!((response.status, response.body.len()), (204, 0));
     assert_eq!(client.instance("/eureka/apps/BILLING/n1").await["hostName"], "n1.test");
     assert_eq!(listed(&client).await, ["BILLING/n1"]);
-    node.stop().await;
 }
 
 /// Cases 21 and 22.
-async fn rest_21_an_older_description_does_not_replace_the_stored_one(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_21_an_older_description_does_not_replace_the_stored_one(node: &Sandbox) {
     let client = node.client();
     let shown = async || {
         let instance = client.instance("/eureka/apps/BILLING/n1").await;
@@ -59,25 +48,19 @@ async fn rest_21_an_older_description_does_not_replace_the_stored_one(wiring: Wi
 
     register(&client, &with(json!({"vipAddress": "same"}))).await;
     assert_eq!(shown().await, (json!("same"), json!("1000")));
-    node.stop().await;
 }
 
-async fn rest_27_a_gzip_registration_is_taken(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_27_a_gzip_registration_is_taken(node: &Sandbox) {
     let client = node.client();
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(json!({"instance": fixture()}).to_string().as_bytes()).unwrap();
-    let body = encoder.finish().unwrap();
+    let body = gzip(json!({"instance": fixture()}).to_string().as_bytes());
 
     let request = post("/eureka/apps/BILLING", body).header("content-encoding", "gzip");
 
     assert_eq!(client.status(request).await, 204);
     assert_eq!(listed(&client).await, ["BILLING/n1"]);
-    node.stop().await;
 }
 
-async fn rest_57_to_59_a_cancel_removes_the_instance_once(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn rest_57_to_59_a_cancel_removes_the_instance_once(node: &Sandbox) {
     let client = node.client();
     let delete = || Request::new("DELETE", "/eureka/apps/BILLING/n1");
     register(&client, &fixture()).await;
@@ -90,11 +73,9 @@ async fn rest_57_to_59_a_cancel_removes_the_instance_once(wiring: Wiring) {
         assert_eq!(client.status(Request::get(target).json()).await, 404, "{target}");
     }
     assert!(listed(&client).await.is_empty());
-    node.stop().await;
 }
 
-async fn b22_an_empty_id_counts_as_none(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b22_an_empty_id_counts_as_none(node: &Sandbox) {
     let client = node.client();
 
     for host in ["h1.test", "h2.test", "h3.test"] {
@@ -104,11 +85,9 @@ async fn b22_an_empty_id_counts_as_none(wiring: Wiring) {
     assert_eq!(listed(&client).await, ["BILLING/h1.test", "BILLING/h2.test", "BILLING/h3.test"]);
     let xml = client.send(Request::get("/eureka/apps").xml()).await.applications();
     assert_eq!(xml.keys(), ["BILLING/h1.test", "BILLING/h2.test", "BILLING/h3.test"]);
-    node.stop().await;
 }
 
-async fn b43_names_of_applications_know_no_case(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b43_names_of_applications_know_no_case(node: &Sandbox) {
     let client = node.client();
     let body = json!({"instance": with(json!({"app": "biLLing"}))}).to_string();
 
@@ -121,11 +100,9 @@ async fn b43_names_of_applications_know_no_case(wiring: Wiring) {
         assert_eq!(client.status(Request::new("PUT", &format!("/eureka/apps/{name}/n1"))).await, 200);
     }
     cancel(&client, "billing", "n1").await;
-    node.stop().await;
 }
 
-async fn every_read_shows_the_writes_that_were_acknowledged_before(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn every_read_shows_the_writes_that_were_acknowledged_before(node: &Sandbox) {
     let client = node.client();
     for round in 0..10 {
         let id = format!("n{round}");
@@ -143,11 +120,9 @@ async fn every_read_shows_the_writes_that_were_acknowledged_before(wiring: Wirin
         let delta = client.applications("/eureka/apps/delta").await;
         assert!(delta.actions().contains(&format!("{id} DELETED")));
     }
-    node.stop().await;
 }
 
-async fn bad_input_is_refused_and_changes_nothing(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn bad_input_is_refused_and_changes_nothing(node: &Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let before = client.send(Request::get("/eureka/apps").json()).await;
@@ -191,5 +166,4 @@ async fn bad_input_is_refused_and_changes_nothing(wiring: Wiring) {
         assert_eq!(client.send(Request::get("/eureka/apps").json()).await, before, "after {what}");
     }
     assert_eq!(client.send(Request::get("/eureka/apps/delta").json()).await, delta_before);
-    node.stop().await;
 }

@@ -1,27 +1,21 @@
 //! Parts of a split node that go away and come back, over sockets.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is how a test fails; its stories are functions of their own"
-)]
 
-mod story;
-
-use scenario_tests::{Client, Options, Part, Request, Sandbox, Wiring, in_split_wirings};
+use scenario_tests::{
+    Client, Options, Part, Request, Sandbox, Wiring, in_split_wirings,
+    story::{cancel, fixture, listed, register, register_all, registration, with},
+};
 use serde_json::json;
 use std::time::Duration;
-use story::{cancel, fixture, listed, register, register_all, registration, with};
 use testkit::eventually_async;
 
 in_split_wirings! {
     without_cache_sync_reads_come_from_tier_3_and_writes_work,
     b1_a_registry_that_comes_back_empty_empties_no_listing,
     without_registry_core_reads_are_answered_and_writes_refused,
-    a_facade_without_upstreams_says_so_and_recovers,
     a_new_facade_starts_with_what_the_others_serve,
-    all_parts_may_restart_one_after_another,
+    all_parts_may_restart_one_after_another;
+    unstarted:
+        a_facade_without_upstreams_says_so_and_recovers,
 }
 
 /// Longer than a facade waits at most before it follows anew.
@@ -48,15 +42,14 @@ fn renewal(app: &str, id: &str) -> Request {
     Request::new("PUT", &format!("/eureka/apps/{app}/{id}"))
 }
 
-async fn without_cache_sync_reads_come_from_tier_3_and_writes_work(wiring: Wiring) {
-    let mut node = Sandbox::start(wiring).await;
+async fn without_cache_sync_reads_come_from_tier_3_and_writes_work(node: &mut Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     let before = client.send(Request::get("/eureka/apps").json()).await;
     assert_eq!(listed(&client).await, ["BILLING/n1"]);
     // A cache that comes back to a registry that is not warm yet holds nothing that could be compared.
     node.pass(Duration::from_secs(90)).await;
-    lists(&node, &["BILLING/n1"]).await;
+    lists(node, &["BILLING/n1"]).await;
 
     node.stop_part(Part::Cache).await;
 
@@ -71,14 +64,12 @@ async fn without_cache_sync_reads_come_from_tier_3_and_writes_work(wiring: Wirin
 
     node.start_part(Part::Cache).await;
 
-    lists(&node, &["BILLING/n1", "BILLING/n2"]).await;
+    lists(node, &["BILLING/n1", "BILLING/n2"]).await;
     register(&client, &with(json!({"instanceId": "n3"}))).await;
-    lists(&node, &["BILLING/n1", "BILLING/n2", "BILLING/n3"]).await;
-    node.stop().await;
+    lists(node, &["BILLING/n1", "BILLING/n2", "BILLING/n3"]).await;
 }
 
-async fn b1_a_registry_that_comes_back_empty_empties_no_listing(wiring: Wiring) {
-    let mut node = Sandbox::start(wiring).await;
+async fn b1_a_registry_that_comes_back_empty_empties_no_listing(node: &mut Sandbox) {
     let client = node.client();
     register_all(&client, "BILLING", &["n1", "n2", "n3"]).await;
     node.pass(Duration::from_secs(90)).await;
@@ -111,11 +102,9 @@ async fn b1_a_registry_that_comes_back_empty_empties_no_listing(wiring: Wiring) 
     for gone in ["n2 DELETED", "n3 DELETED"] {
         assert!(delta.actions().contains(&gone.to_owned()), "{gone}");
     }
-    node.stop().await;
 }
 
-async fn without_registry_core_reads_are_answered_and_writes_refused(wiring: Wiring) {
-    let mut node = Sandbox::start(wiring).await;
+async fn without_registry_core_reads_are_answered_and_writes_refused(node: &mut Sandbox) {
     let client = node.client();
     register(&client, &fixture()).await;
     assert_eq!(listed(&client).await, ["BILLING/n1"]);
@@ -136,7 +125,6 @@ async fn without_registry_core_reads_are_answered_and_writes_refused(wiring: Wir
 
     eventually_async("writes work again", async || client.send(registration(&fixture())).await.status == 204).await;
     assert_eq!(listed(&client).await, ["BILLING/n1"]);
-    node.stop().await;
 }
 
 async fn a_facade_without_upstreams_says_so_and_recovers(wiring: Wiring) {
@@ -164,8 +152,7 @@ async fn a_facade_without_upstreams_says_so_and_recovers(wiring: Wiring) {
     node.stop().await;
 }
 
-async fn a_new_facade_starts_with_what_the_others_serve(wiring: Wiring) {
-    let mut node = Sandbox::start(wiring).await;
+async fn a_new_facade_starts_with_what_the_others_serve(node: &mut Sandbox) {
     register_all(&node.client(), "BILLING", &["n1", "n2"]).await;
     let before = node.client().send(Request::get("/eureka/apps").json()).await;
 
@@ -174,11 +161,9 @@ async fn a_new_facade_starts_with_what_the_others_serve(wiring: Wiring) {
     node.is_ready().await;
 
     assert_eq!(node.client().send(Request::get("/eureka/apps").json()).await, before);
-    node.stop().await;
 }
 
-async fn all_parts_may_restart_one_after_another(wiring: Wiring) {
-    let mut node = Sandbox::start(wiring).await;
+async fn all_parts_may_restart_one_after_another(node: &mut Sandbox) {
     node.pass(Duration::from_secs(90)).await;
     let instances = ["BILLING/n1", "BILLING/n2"];
     register_all(&node.client(), "BILLING", &["n1", "n2"]).await;
@@ -203,7 +188,6 @@ async fn all_parts_may_restart_one_after_another(wiring: Wiring) {
             })
             .await;
         }
-        lists(&node, &instances).await;
+        lists(node, &instances).await;
     }
-    node.stop().await;
 }

@@ -1,21 +1,14 @@
 //! What an operator does over gRPC is what clients see over REST, in every wiring.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "this is how a test fails; its stories are functions of their own"
-)]
-
-mod story;
 
 use registry_proto::{
     registry::{ClearStatusRequest, SetStatusRequest},
     types::InstanceStatus,
 };
-use scenario_tests::{Client, Request, Sandbox, Wiring, in_every_wiring};
+use scenario_tests::{
+    Client, Request, Sandbox, in_every_wiring,
+    story::{fixture, register, with},
+};
 use serde_json::json;
-use story::{fixture, register, with};
 
 in_every_wiring! {
     b51_b54_an_operators_status_is_what_every_next_read_shows,
@@ -38,8 +31,7 @@ async fn shown(client: &Client) -> Vec<(String, String)> {
     shown
 }
 
-async fn b51_b54_an_operators_status_is_what_every_next_read_shows(wiring: Wiring) {
-    let node = Sandbox::start(wiring).await;
+async fn b51_b54_an_operators_status_is_what_every_next_read_shows(node: &Sandbox) {
     let (client, mut operator) = (node.client(), node.registry());
     register(&client, &fixture()).await;
     register(&client, &with(json!({"instanceId": "n2"}))).await;
@@ -58,5 +50,4 @@ async fn b51_b54_an_operators_status_is_what_every_next_read_shows(wiring: Wirin
     assert!(operator.clear_status(request).await.unwrap().into_inner().found);
     let back = ("UP".to_owned(), "UNKNOWN".to_owned());
     assert_eq!(shown(&client).await, vec![back; 11]);
-    node.stop().await;
 }
