@@ -51,6 +51,9 @@ impl Entry for Changed {
     }
 }
 
+/// So many old changes are dropped in one go: some milliseconds, for which all followers may have to wait.
+const PART: usize = 4096;
+
 /// The delta.
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
@@ -114,14 +117,33 @@ impl Delta {
         }
     }
 
-    /// Drops what is older than the retention: strictly, as Eureka's retention job does. It stays in the document until that is rebuilt.
-    pub(crate) fn drop_older(&mut self, retention: Duration, now: Mono) {
-        while self.arrivals.front().is_some_and(|(at, ..)| now.saturating_since(*at) > retention) {
-            let Some((_, key, order)) = self.arrivals.pop_front() else { break };
+    /// Drops what is older than the retention, or a part of it: says whether there is more. It stays in the document until that is rebuilt.
+    pub(crate) fn drop_older(&mut self, retention: Duration, now: Mono) -> bool {
+        if self.has_older(retention, now) {
+            self.outdated.get_or_insert_with(|| self.list.leaves().to_vec());
+            self.forget_older(retention, now, PART);
+        }
+        self.has_older(retention, now)
+    }
+
+    /// Rebuilds the document: of what is not older than the retention.
+    pub(crate) fn rebuild(&mut self, retention: Duration, now: Mono) {
+        self.outdated = None;
+        self.forget_older(retention, now, usize::MAX);
+    }
+
+    /// Whether something is older: strictly, as for Eureka's retention job.
+    fn has_older(&self, retention: Duration, now: Mono) -> bool {
+        self.arrivals.front().is_some_and(|(at, ..)| now.saturating_since(*at) > retention)
+    }
+
+    fn forget_older(&mut self, retention: Duration, now: Mono, most: usize) {
+        for _ in 0..most {
+            let is_older = self.has_older(retention, now);
+            let Some((_, key, order)) = is_older.then(|| self.arrivals.pop_front()).flatten() else { break };
             if self.latest.get(&key).is_some_and(|entry| entry.place.order == order)
                 && let Some(entry) = self.latest.remove(&key)
             {
-                self.outdated.get_or_insert_with(|| self.list.leaves().to_vec());
                 self.list.remove(&entry, now);
             }
         }
@@ -130,13 +152,6 @@ impl Delta {
             self.latest = HashMap::default();
             self.arrivals = VecDeque::new();
         }
-    }
-
-    /// Rebuilds the document: of what is not older than the retention.
-    pub(crate) fn rebuild(&mut self, retention: Duration, now: Mono) {
-        self.outdated = None;
-        self.drop_older(retention, now);
-        self.outdated = None;
     }
 }
 
@@ -206,6 +221,34 @@ mod tests {
         assert!(delta.arrivals.len() <= 2000, "{} arrivals", delta.arrivals.len());
         delta.drop_older(Duration::from_secs(180), at(200));
         assert_eq!(listed(&delta), [""; 0]);
+    }
+
+    #[test]
+    fn who_leaves_with_a_change_is_taken_out_in_place() {
+        let mut delta = Delta::default();
+        for n in 0..60 {
+            delta.add(change("A", &format!("i{n}"), ActionType::Added), at(n), at(n));
+        }
+        let first = |delta: &Delta| delta.leaves().first().map(Arc::as_ptr);
+        let before = first(&delta);
+        delta.rebuild(Duration::from_secs(180), at(190));
+        assert_eq!((listed(&delta).len(), first(&delta)), (50, before));
+    }
+
+    #[test]
+    fn a_mass_start_leaves_in_parts_and_stays_in_the_document_until_it_is_rebuilt() {
+        let retention = Duration::from_secs(180);
+        let mut delta = Delta::default();
+        for n in 0..=PART {
+            delta.add(change(&format!("A{}", n % 100), &format!("i{n}"), ActionType::Added), at(0), at(0));
+        }
+        let shown = |delta: &Delta| delta.leaves().iter().flat_map(|leaf| leaf.entries()).count();
+        assert!(delta.drop_older(retention, at(200)));
+        assert_eq!((delta.len(), shown(&delta)), (1, PART + 1));
+        assert!(!delta.drop_older(retention, at(200)));
+        assert_eq!((delta.len(), shown(&delta)), (0, PART + 1));
+        delta.rebuild(retention, at(200));
+        assert_eq!(shown(&delta), 0);
     }
 
     #[test]

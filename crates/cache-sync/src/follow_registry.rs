@@ -166,7 +166,7 @@ impl FollowRegistry {
                     continue;
                 }
                 () = self.clock.sleep_until(self.next_retention) => {
-                    self.drop_old_changes();
+                    self.drop_old_changes().await;
                     continue;
                 }
             };
@@ -262,9 +262,11 @@ impl FollowRegistry {
         Ok(self.shown.change(|state| state.changes(previous, revision, changes, now))?)
     }
 
-    fn drop_old_changes(&mut self) {
+    async fn drop_old_changes(&mut self) {
         let now = self.clock.mono();
-        self.shown.change(|state| state.drop_old_changes(now));
+        while self.shown.change(|state| state.drop_old_changes(now)) {
+            tokio::task::yield_now().await;
+        }
         self.next_retention = (self.next_retention + self.retention_interval).max(now);
     }
 

@@ -155,9 +155,12 @@ impl Follower {
         looks
     }
 
-    /// Tells a follower that looks at nothing how far the view is.
+    /// Tells a follower that looks at nothing how far the view is, unless it has been brought level with a later one already.
     pub(crate) fn tell(&self, level: Level) -> Option<FollowResponse> {
-        self.state.lock().watermark(level)
+        let mut state = self.state.lock();
+        let said = state.watermark.and_then(|said| said.position).map(Position::from);
+        let is_further = said.is_some_and(|said| said.includes(level.position) && said != level.position);
+        if is_further { None } else { state.watermark(level) }
     }
 
     /// What has to be done to bring this follower level with a view. Only what may have changed is looked at: with push, the payloads

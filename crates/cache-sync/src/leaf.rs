@@ -228,6 +228,29 @@ impl<E: Entry> Leaf<E> {
         self.edit(piece, |piece| piece.remove(probe))
     }
 
+    /// Puts a piece of an application that is nowhere else where it belongs.
+    pub(crate) fn insert(&mut self, at: usize, piece: Arc<Piece<E>>) {
+        self.size += piece.size;
+        self.pieces.insert(at, piece);
+        self.has_other_pieces();
+    }
+
+    /// Drops a piece of which nothing is left; others are.
+    pub(crate) fn drop_empty(&mut self, at: usize) {
+        self.pieces.remove(at);
+        self.has_other_pieces();
+    }
+
+    fn has_other_pieces(&mut self) {
+        self.encodings = Encodings::default();
+        self.first_app = self.pieces.first().and_then(|piece| piece.app()).cloned();
+    }
+
+    /// Whether its application goes on in another leaf; it has only this one then.
+    pub(crate) fn is_part(&self) -> bool {
+        self.pieces.first().is_some_and(|piece| piece.extent != Extent::Whole)
+    }
+
     fn edit(&mut self, piece: usize, edit: impl FnOnce(&mut Piece<E>) -> Option<E>) -> Option<E> {
         self.encodings = Encodings::default();
         let piece = Arc::make_mut(self.pieces.get_mut(piece)?);

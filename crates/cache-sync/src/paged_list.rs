@@ -61,17 +61,24 @@ impl<E: Entry> PagedList<E> {
         match leaf.piece_of(entry.app()) {
             Ok(piece) => {
                 let leaf = Arc::make_mut(leaf);
+                let before = leaf.size();
                 let held = leaf.put(piece, entry);
-                if leaf.size() > LARGEST {
+                let has_become_small = leaf.size() < SMALLEST && before >= SMALLEST;
+                if leaf.size() > LARGEST || has_become_small {
                     let pieces = leaf.pieces().to_vec();
                     self.replace(at..at + 1, pieces, now);
                 }
                 held
             }
             Err(place) => {
-                let mut pieces = leaf.pieces().to_vec();
-                pieces.insert(place, Piece::new(vec![entry], Extent::Whole));
-                self.replace(at..at + 1, pieces, now);
+                let piece = Piece::new(vec![entry], Extent::Whole);
+                if leaf.size() + piece.size() > LARGEST || leaf.is_part() {
+                    let mut pieces = leaf.pieces().to_vec();
+                    pieces.insert(place, piece);
+                    self.replace(at..at + 1, pieces, now);
+                } else {
+                    Arc::make_mut(leaf).insert(place, piece);
+                }
                 None
             }
         }
@@ -87,9 +94,11 @@ impl<E: Entry> PagedList<E> {
         let leaf = Arc::make_mut(leaf);
         let held = leaf.remove(piece, probe);
         let is_empty = |piece: &Arc<Piece<E>>| piece.entries().is_empty();
-        if leaf.size() < SMALLEST || leaf.pieces().get(piece).is_some_and(is_empty) {
+        if leaf.size() < SMALLEST {
             let pieces = leaf.pieces().iter().filter(|piece| !is_empty(piece)).cloned().collect();
             self.replace(at..at + 1, pieces, now);
+        } else if leaf.pieces().get(piece).is_some_and(is_empty) {
+            leaf.drop_empty(piece);
         }
         held
     }

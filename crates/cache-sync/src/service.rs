@@ -91,6 +91,14 @@ impl CacheSync {
         self.shown.view().ok_or_else(|| Status::unavailable("the registry has not been seen yet"))
     }
 
+    /// The payloads among these that exist and that nobody subscribes to yet.
+    fn new_scopes(&self, wanted: &[(PayloadKey, Option<Position>)]) -> Result<Vec<Scope>, Status> {
+        let view = self.seen()?;
+        let scopes: HashSet<&Scope> = wanted.iter().map(|(key, _)| &key.scope).collect();
+        let is_new = |scope: &&Scope| self.interest.lacks(scope) && view.pages(scope).is_some();
+        Ok(scopes.into_iter().filter(is_new).cloned().collect())
+    }
+
     /// Nobody has kept these payloads fresh: their lease times are read before they are sent.
     async fn load(&self, scopes: Vec<Scope>) {
         let (done, shown) = oneshot::channel();
@@ -146,10 +154,7 @@ impl CacheService for CacheSync {
             wanted.push((key, subscription.held.map(Position::from)));
         }
         self.follower(request.follower)?;
-        let view = self.seen()?;
-        let scopes: HashSet<&Scope> = wanted.iter().map(|(key, _)| &key.scope).collect();
-        let is_new = |scope: &&&Scope| self.interest.lacks(scope) && view.pages(scope).is_some();
-        let new: Vec<Scope> = scopes.iter().filter(is_new).map(|scope| Scope::clone(scope)).collect();
+        let new = self.new_scopes(&wanted)?;
         if !new.is_empty() {
             self.load(new).await;
         }

@@ -172,9 +172,10 @@ impl ViewState {
         self.delta.rebuild(self.retention, now.mono);
     }
 
-    /// Drops delta entries that are older than the retention. They leave the document when it is next rebuilt, or expires.
-    pub(crate) fn drop_old_changes(&mut self, now: Mono) {
-        self.delta.drop_older(self.retention, now);
+    /// Drops delta entries that are older than the retention, or a part of them: says whether there are more. They leave the document
+    /// when it is next rebuilt, or expires.
+    pub(crate) fn drop_old_changes(&mut self, now: Mono) -> bool {
+        self.delta.drop_older(self.retention, now)
     }
 
     /// How far it is; none before the first snapshot.

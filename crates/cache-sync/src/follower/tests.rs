@@ -287,8 +287,10 @@ fn a_follower_that_looks_at_nothing_is_told_how_far_the_view_is_and_keeps_none()
             "pages are kept fresh for who wants them pushed"
         );
 
+        let earlier = state.level().unwrap();
         state.changes(Revision(1), Revision(2), vec![change(2, 0, 0, ActionType::Deleted)], NOW.mono).unwrap();
         follower.carry_out(follower.plan(&state.view().unwrap()), &metrics);
+        assert!(follower.tell(earlier).is_none(), "a watermark never goes back");
         if mode == FollowMode::Push {
             assert!(!follower.looks_at_something(), "its only payload is gone");
             assert_eq!(Arc::strong_count(&view), 1);

@@ -142,6 +142,36 @@ fn what_nobody_shares_is_edited_in_place_and_its_pages_are_made_anew() {
 }
 
 #[test]
+fn an_application_that_comes_and_goes_leaves_the_leaf_where_it_is() {
+    let (mut list, mut oracle) = (PagedList::default(), Oracle::new());
+    let all = (1..50).map(|n| Edit::Put(entry(&format!("APP-{n:02}"), "i", 1, 1000)));
+    apply(&mut list, &mut oracle, all.collect());
+    let leaf = |list: &PagedList<Plain>| list.leaves().iter().map(Arc::as_ptr).collect::<Vec<_>>();
+    let before = leaf(&list);
+    for app in ["APP-00", "APP-25X", "APP-99"] {
+        for edit in [Edit::Put, Edit::Remove] {
+            check_document(&list, Form::Json);
+            apply(&mut list, &mut oracle, vec![edit(entry(app, "i", 1, 1000))]);
+            assert_eq!(leaf(&list), before);
+            check(&list, &oracle);
+            check_document(&list, Form::Json);
+        }
+    }
+}
+
+#[test]
+fn pages_whose_instances_shrink_join() {
+    let (mut list, mut oracle) = (PagedList::default(), Oracle::new());
+    let all = |stamp, size| {
+        (0..1000).map(move |n| Edit::Put(entry(&format!("APP-{:03}", n / 10), &format!("i{n:04}"), stamp, size)))
+    };
+    apply(&mut list, &mut oracle, all(1, 5000).collect());
+    apply(&mut list, &mut oracle, all(2, 100).collect());
+    check(&list, &oracle);
+    check_document(&list, Form::Json);
+}
+
+#[test]
 fn one_edit_makes_one_leaf_anew() {
     let (mut list, mut oracle) = (PagedList::default(), Oracle::new());
     let all = (0..2000).map(|n| Edit::Put(entry(&format!("APP-{:03}", n / 10), &format!("i{n:04}"), 1, 1000)));
