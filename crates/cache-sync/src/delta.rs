@@ -121,15 +121,15 @@ impl Delta {
     pub(crate) fn drop_older(&mut self, retention: Duration, now: Mono) -> bool {
         if self.has_older(retention, now) {
             self.outdated.get_or_insert_with(|| self.list.leaves().to_vec());
-            self.forget_older(retention, now, PART);
+            self.forget_older(retention, now);
         }
         self.has_older(retention, now)
     }
 
-    /// Rebuilds the document: of what is not older than the retention.
+    /// Rebuilds the document, and drops as much as `drop_older` does: of a mass start some is left for the next time.
     pub(crate) fn rebuild(&mut self, retention: Duration, now: Mono) {
         self.outdated = None;
-        self.forget_older(retention, now, usize::MAX);
+        self.forget_older(retention, now);
     }
 
     /// Whether something is older: strictly, as for Eureka's retention job.
@@ -137,8 +137,9 @@ impl Delta {
         self.arrivals.front().is_some_and(|(at, ..)| now.saturating_since(*at) > retention)
     }
 
-    fn forget_older(&mut self, retention: Duration, now: Mono, most: usize) {
-        for _ in 0..most {
+    /// At most a part of it.
+    fn forget_older(&mut self, retention: Duration, now: Mono) {
+        for _ in 0..PART {
             let is_older = self.has_older(retention, now);
             let Some((_, key, order)) = is_older.then(|| self.arrivals.pop_front()).flatten() else { break };
             if self.latest.get(&key).is_some_and(|entry| entry.place.order == order)
@@ -224,6 +225,19 @@ mod tests {
     }
 
     #[test]
+    fn a_change_takes_out_no_more_than_a_part_of_a_mass_start() {
+        let retention = Duration::from_secs(180);
+        let mut delta = Delta::default();
+        for n in 0..=PART {
+            delta.add(change(&format!("A{}", n % 100), &format!("i{n}"), ActionType::Added), at(0), at(0));
+        }
+        for left in [1, 0] {
+            delta.rebuild(retention, at(200));
+            assert_eq!(delta.leaves().iter().flat_map(|leaf| leaf.entries()).count(), left);
+        }
+    }
+
+    #[test]
     fn who_leaves_with_a_change_is_taken_out_in_place() {
         let mut delta = Delta::default();
         for n in 0..60 {
@@ -245,10 +259,12 @@ mod tests {
         let shown = |delta: &Delta| delta.leaves().iter().flat_map(|leaf| leaf.entries()).count();
         assert!(delta.drop_older(retention, at(200)));
         assert_eq!((delta.len(), shown(&delta)), (1, PART + 1));
+        delta.add(change("B", "i", ActionType::Added), at(200), at(200));
+        assert_eq!(shown(&delta), PART + 1);
         assert!(!delta.drop_older(retention, at(200)));
-        assert_eq!((delta.len(), shown(&delta)), (0, PART + 1));
+        assert_eq!((delta.len(), shown(&delta)), (1, PART + 1));
         delta.rebuild(retention, at(200));
-        assert_eq!(shown(&delta), 0);
+        assert_eq!(shown(&delta), 1);
     }
 
     #[test]
