@@ -56,7 +56,7 @@ struct State {
     sequence: u64,
     watermark: Option<Watermark>,
     /// The view that the follower was brought level with last.
-    level: Option<Arc<View>>,
+    view: Option<Arc<View>>,
 }
 
 /// What has to be done to bring a follower level with a view; nothing is encoded yet.
@@ -150,7 +150,7 @@ impl Follower {
             FollowMode::Unspecified | FollowMode::Push => state.subscriptions.is_empty(),
         };
         if !looks {
-            state.level = None;
+            state.view = None;
         }
         looks
     }
@@ -253,11 +253,11 @@ impl State {
             FollowMode::OnRequest => return due,
             FollowMode::Unspecified | FollowMode::Push => {}
         }
-        let Some(level) = self.level.replace(Arc::clone(view)) else {
+        let Some(last) = self.view.replace(Arc::clone(view)) else {
             due.extend(self.subscriptions.keys().cloned());
             return due;
         };
-        let changed = view.changed(&level);
+        let changed = view.changed(&last);
         if changed.len() < self.subscriptions.len() {
             // There may be many subscriptions, and a change touches few.
             for scope in changed.into_iter().chain([Scope::All, Scope::Delta]) {

@@ -76,7 +76,12 @@ impl Vips {
     /// An instance was `before`, and is `after`; none is absent.
     pub(crate) fn edit(&mut self, before: Option<&Present>, after: Option<&Present>, now: Mono) {
         let lists = |entry: &Present, wanted| addresses(&entry.record().instance).any(|address| address == wanted);
-        if let Some(old) = before {
+        let both = before.zip(after).map(|(old, new)| (&*old.record().instance, &*new.record().instance));
+        let same = both.is_some_and(|(old, new)| {
+            (&old.vip_address, &old.secure_vip_address) == (&new.vip_address, &new.secure_vip_address)
+        });
+        // Whoever comes back mostly lists what it listed before.
+        if let Some(old) = before.filter(|_| !same) {
             for address in addresses(&old.record().instance) {
                 if !after.is_some_and(|new| lists(new, address)) {
                     self.remove(address, old, now);
