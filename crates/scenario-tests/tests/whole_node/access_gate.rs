@@ -23,7 +23,7 @@ use testkit::{ManualClock, eventually_async, instances::instance};
 
 in_every_wiring! {
     with WAIT:
-        srv_141_142_rest_102_103_b61_with_a_waiting_time_lists_are_refused_until_it_has_passed;
+        srv_141_142_rest_102_103_b4_b61_with_a_waiting_time_lists_are_refused_until_it_has_passed;
     with NO_WAIT:
         b61_without_a_waiting_time_an_empty_node_answers_at_once;
     with ON_REQUEST:
@@ -81,7 +81,7 @@ async fn opens(client: &Client) {
     eventually_async("lists are served", is_open).await;
 }
 
-async fn srv_141_142_rest_102_103_b61_with_a_waiting_time_lists_are_refused_until_it_has_passed(node: &Sandbox) {
+async fn srv_141_142_rest_102_103_b4_b61_with_a_waiting_time_lists_are_refused_until_it_has_passed(node: &Sandbox) {
     let client = node.client();
     refuses(&client).await;
     node.pass(Duration::from_secs(1)).await;

@@ -6,6 +6,7 @@ on_a_server! {
     ordinary:
         b1_b30_an_unknown_heartbeat_is_404_without_a_body_for_clients_and_peers,
         b2_nothing_below_the_base_is_ever_html,
+        b4_no_refusal_looks_like_a_resource,
         b15_lists_are_full_unless_somebody_asks_for_less,
         b16_b17_nothing_is_compressed_that_was_not_asked_for,
         b19_json_is_sent_to_whoever_mentions_it_and_xml_to_the_rest,
@@ -81,6 +82,39 @@ async fn b2_nothing_below_the_base_is_ever_html(server: &Server) {
                     let text = response.text().to_lowercase();
                     assert!(!text.contains("<html") && !text.contains("\"timestamp\""), "{method} {path}: {text}");
                 }
+            }
+        }
+    }
+}
+
+async fn b4_no_refusal_looks_like_a_resource(server: &Server) {
+    let nameless = wrapped(&j0(json!({"hostName": ""})));
+    let elsewhere = wrapped(&j0(json!({"app": "BILLING"})));
+    let refused = [
+        ("POST", "apps/ORDERS", "{", 400),
+        ("POST", "apps/ORDERS", nameless.as_str(), 400),
+        ("POST", "apps/ORDERS", elsewhere.as_str(), 400),
+        ("POST", "peerreplication/batch", "[", 400),
+        ("PUT", "apps/ORDERS/i1?lastDirtyTimestamp=abc", "", 400),
+        ("PUT", "apps/ORDERS/i1/status?value=FOO", "", 400),
+        ("PUT", "apps/ORDERS/nope", "", 404),
+        ("DELETE", "apps/ORDERS/nope", "", 404),
+        ("GET", "apps/NONE", "", 404),
+        ("GET", "instances/none", "", 404),
+        ("PATCH", "apps/ORDERS", "", 405),
+        ("POST", "apps", nameless.as_str(), 405),
+    ];
+    for (method, path, body, status) in refused {
+        for language in ["application/json", "application/xml"] {
+            let request = Server::request(method, path).header("content-type", "application/json").body(body);
+            let response = send(server, request, &[("accept", language)]).await;
+            assert_eq!(response.status, status, "{method} {path}: {response:?}");
+            let text = response.text();
+            if let Ok(Value::Object(object)) = serde_json::from_str(&text) {
+                assert!(object.keys().all(|key| key == "error"), "{method} {path}: {text}");
+            }
+            for resource in ["<instance>", "<application>", "<applications>", "<timestamp>", "<status>"] {
+                assert!(!text.contains(resource), "{method} {path}: {text}");
             }
         }
     }
