@@ -70,6 +70,8 @@ pub(crate) struct Begun {
     stream: u64,
     /// Whether the facade had ever seen a complete view.
     was_complete: bool,
+    /// Whether the present one was.
+    complete: bool,
 }
 
 /// What a reader was shown.
@@ -102,6 +104,7 @@ impl Reads {
             views: oracle.views.len(),
             stream: oracle.follow.stream,
             was_complete: oracle.was_complete,
+            complete: oracle.follow.mark.is_some_and(|(_, complete)| complete),
         }
     }
 
@@ -117,10 +120,10 @@ impl Reads {
         let served = self.served.get(&begun.payload).cloned();
         let follow = oracle.follow;
         let complete = follow.mark.is_some_and(|(_, complete)| complete);
-        // Held from an earlier stream, it is left alone until the view behind the present one is complete.
+        // Held from an earlier stream, it is left alone until the view behind the present one is complete; a read meanwhile sees either.
         let held = served.as_ref().and_then(|served| served.held.as_ref());
         let since = held.map(|held| held.stream).or(self.asked.get(&begun.payload).copied());
-        let may_be_frozen = since.is_some_and(|since| since < follow.stream) && !complete;
+        let may_be_frozen = since.is_some_and(|since| since < follow.stream) && !(complete && begun.complete);
         let mut first = served.as_ref().map_or(0, |served| served.view);
         if healthy && !may_be_frozen {
             if begun.settled {

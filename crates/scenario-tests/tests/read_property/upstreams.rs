@@ -18,7 +18,7 @@ use registry_proto::{
         registry_service_server::RegistryService,
     },
 };
-use std::sync::Arc;
+use std::{sync::Arc, task::Poll};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
@@ -225,12 +225,23 @@ impl CacheService for Switched<Cache> {
         let (cache, cut) = self.line()?;
         let stream = cache.follow(request).await?.into_inner();
         let open = Open { oracle: Arc::clone(&self.oracle), stream: self.oracle.lock().follow_opened() };
-        let told = move |response: &_| {
-            if let Ok(FollowResponse { step: Some(follow_response::Step::Watermark(watermark)), .. }) = response {
-                open.oracle.lock().watermark(open.stream, watermark);
+        let mut stream = until_cut(stream, cut, |_| {});
+        let mut handed_over = None;
+        Ok(Response::new(Box::pin(futures::stream::poll_fn(move |context| {
+            // The facade has done what the last watermark means once it asks for more; a read before that sees what was.
+            if let Some(watermark) = handed_over.take() {
+                open.oracle.lock().watermark(open.stream, &watermark);
             }
-        };
-        Ok(Response::new(until_cut(stream, cut, told)))
+            let next = stream.poll_next_unpin(context);
+            if let Poll::Ready(Some(Ok(FollowResponse {
+                step: Some(follow_response::Step::Watermark(watermark)),
+                ..
+            }))) = &next
+            {
+                handed_over = Some(*watermark);
+            }
+            next
+        }))))
     }
 
     async fn subscribe(&self, request: Request<SubscribeRequest>) -> Result<Response<SubscribeResponse>, Status> {
